@@ -14,8 +14,8 @@ from spanloom.model.plan import resolve
 from spanloom.studies.designs import plan
 from spanloom.studies.spec import load
 from spanloom.tokenization import word_tokenizer
-from spanloom.training import prepare as preparing
 from spanloom.training.leaks import HeldOutTexts, drop_leaks, normalized_texts
+from spanloom.training.split_corpus import data_identity, read_dev
 from spanloom.training.train import new_model
 
 SPLIT = word_tokenizer("char-class", "newline")
@@ -109,10 +109,10 @@ def test_training_never_sees_them_and_says_how_many(home):
         "second: 2 of 4 documents of train",
     ]
     assert [note.rpartition(" of ")[2] for note in notes] == ["second (1)", "first (2)"]
-    assert prepared.fingerprint == preparing.data_identity(planned)
-    assert {len(documents) for documents in preparing.read_dev(planned).values()} == {1}
+    assert prepared.fingerprint == data_identity(planned)
+    assert {len(documents) for documents in read_dev(planned).values()} == {1}
     without = resolve(recipes.load(recipe(home)), home)
-    assert preparing.data_identity(without) != prepared.fingerprint
+    assert data_identity(without) != prepared.fingerprint
 
 
 def test_a_run_of_a_chain_leaves_out_what_later_ones_are_scored_on(home):

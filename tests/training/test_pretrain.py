@@ -23,6 +23,7 @@ from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.progress_line import LogIntervals
+from spanloom.training.split_corpus import data_identity
 from spanloom.training.train import home, new_model
 
 TEXT = {"data": "text", "kind": "masked_lm", "sequences": "next-sentence"}
@@ -87,6 +88,16 @@ def test_what_is_printed_counts_pieces_and_says_how_blocks_and_masks_are(encoder
     assert "of them in blocks filled to 90%" in notes[0]
     assert "as they are drawn; those over the budget are drawn again" in notes[1]
     assert {"text.inverse_perplexity"} == result.progress.metrics.keys()
+
+
+def test_the_identity_of_data_is_that_of_texts_once_each(bench):
+    again = {**TEXT, "sequences": "single"}
+    tasks = {"text": TEXT, "again": again}
+    planned = plan(bench, tasks=tasks, stages=[{**STAGE, "tasks": [*tasks]}])
+    _, prepared = new_model(planned, "cpu")
+    assert prepared.fingerprint == data_identity(planned)
+    assert data_identity(plan(bench)) == prepared.fingerprint  # of one text in both
+    assert data_identity(plan(bench, {**TEXT, "exclude": ["all:3"]})) != prepared.fingerprint
 
 
 def test_transformers_and_our_trunk_read_the_same_vectors(bench, encoder):

@@ -29,7 +29,7 @@ def tune(
     from spanloom.config import recipe as recipes
     from spanloom.model import serialization
     from spanloom.training import biases
-    from spanloom.training.prepare import read_dev
+    from spanloom.training.split_corpus import read_dev
 
     loaded = serialization.load(model)
     for name in tasks or ():

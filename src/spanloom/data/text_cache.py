@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
@@ -43,7 +44,7 @@ _DEV_CHARACTERS = 20_000  # of each document of dev
 _ARRAYS = ("pieces", "flags", "documents", "spans")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextSource:
     """Files of text, what of them is left out, and the annotated spans to keep.
 
@@ -56,9 +57,9 @@ class TextSource:
     layer: str = ""
     labels: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
-        """The SHA-256 (hex) of its files, and what is used of them."""
+        """The SHA-256 (hex) of its files, and what is used of them; they are read once."""
         used = repr((sorted(self.exclude), self.layer, sorted(self.labels)))
         return hashlib.sha256((raw_text.fingerprint(self.paths) + used).encode()).hexdigest()
 

@@ -25,7 +25,7 @@ from spanloom.model.model import Model
 from spanloom.model.plan import Plan, TaskPlan, resolve
 from spanloom.model.serialization import RECIPE, load
 from spanloom.training import train
-from spanloom.training.prepare import data_identity
+from spanloom.training.split_corpus import data_identity
 
 Log = Callable[[str], None]
 INTERVAL = "f1_interval"

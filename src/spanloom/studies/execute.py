@@ -25,7 +25,7 @@ from spanloom.studies import row as rows
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, Split, SplitScore, given_gold, row_path
 from spanloom.training import train
-from spanloom.training.prepare import read_dev
+from spanloom.training.split_corpus import read_dev
 
 Log = Callable[[str], None]
 Documents = dict[str, tuple[Document, ...]]  # by task

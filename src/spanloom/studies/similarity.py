@@ -16,7 +16,7 @@ from spanloom.model.serialization import load
 from spanloom.studies.attention import head_similarities
 from spanloom.studies.span_overlap import span_overlap
 from spanloom.studies.task_gradients import gradient_cosines
-from spanloom.training.prepare import read_dev
+from spanloom.training.split_corpus import read_dev
 
 ATTENTION, COSINE, OVERLAP = "attention", "gradient_cosine", "span_overlap"
 SENTENCES, BATCHES = 200, 16  # of a target, and of train for a gradient, unless others are given

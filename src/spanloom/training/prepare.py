@@ -1,17 +1,16 @@
 """Read the corpora of a plan, infer vocabularies, and encode gold over words."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from spanloom.config.options import did_you_mean
-from spanloom.config.recipe import SPECIAL_IDS, CorpusPartSpec, Recipe
+from spanloom.config.recipe import SPECIAL_IDS, Recipe
 from spanloom.corpora import folder
-from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
+from spanloom.corpora.folder import locate
 from spanloom.corpora.prepare import read_prompts
 from spanloom.data.foreign_text import KnownLanguage
 from spanloom.data.instance_readers import PromptTokenizer
@@ -20,14 +19,22 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.model.evaluation import map_to_task_labels
 from spanloom.model.plan import Plan, TaskPlan
 from spanloom.quantity import quantity
 from spanloom.tasks._base import Task
 from spanloom.tasks.masked_lm import MaskedLMTask
 from spanloom.tokenization import WordTokenizer
 from spanloom.training import text_data
-from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
+from spanloom.training.split_corpus import (
+    SplitCorpus,
+    identity,
+    missing_layer,
+    num_examples,
+    read_sources,
+    sample,
+    task_corpus,
+)
+from spanloom.training.text_data import TextData
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +69,6 @@ class PreparedData:
     inherited_heads: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class _Corpus:
-    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files.
-
-    ``leaks`` are the documents that train had, but that are in dev or test of other corpora.
-    """
-
-    train: tuple[Document, ...]
-    dev: tuple[Document, ...]
-    tokenized: tuple[TokenizedDocument, ...] = ()
-    num_problems: int = 0
-    leaks: DroppedLeaks = DroppedLeaks()
-
-
 @folder.pause_gc()
 def prepare(
     plan: Plan, word_tokenizer: WordTokenizer, subword_tokenizer: SubwordTokenizer
@@ -85,17 +78,16 @@ def prepare(
     The plan of the result has the vocabularies; its notes tell what training will not see. Raises
     ``DataError``, ``FormatError``, ``LayerError`` and ``RecipeError``.
     """
-    sources = _read_sources(plan)
+    sources = read_sources(plan)
     for name, corpus in sources.items():
         tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
         sources[name] = replace(corpus, tokenized=tuple(tokenized))
     streams = {
         name: text_data.read(plan, task, subword_tokenizer)
-        for name, task in plan.tasks.items()
-        if text_data.is_streamed(plan, task)
+        for name, task in text_data.streamed(plan).items()
     }
     corpora = {
-        name: _sample(task, _task_corpus(task, sources), plan.recipe.seed)
+        name: sample(task, task_corpus(task, sources), plan.recipe.seed)
         for name, task in plan.tasks.items()
         if name not in streams
     }
@@ -115,10 +107,10 @@ def prepare(
     data = {
         name: _encode(plan.tasks[name], task, corpora[name])
         if name in corpora
-        else TaskData(plan.tasks[name].spec.data, task, (), {}, *streams[name].parts)
+        else _of_stream(plan.tasks[name], task, streams[name])
         for name, task in tasks.items()
     }
-    tasks, data = _with_unigrams(data, subword_tokenizer)
+    data = {name: _with_unigrams(item, subword_tokenizer) for name, item in data.items()}
     notes = (
         *_language_notes(plan.recipe, sources, subword_tokenizer),
         *_notes(plan, sources, corpora, data),
@@ -126,184 +118,27 @@ def prepare(
     )
     return PreparedData(
         plan,
-        tasks,
+        {name: item.task for name, item in data.items()},
         data,
         frozenset(_words({id(corpus.tokenized): corpus for corpus in corpora.values()}.values())),
-        " ".join([_identity(sources.values()), *(text.key for text in streams.values())]).strip(),
+        identity(sources.values(), [stream.source for stream in streams.values()]),
         notes,
     )
 
 
-def _document_sources(plan: Plan) -> tuple[str, ...]:
-    """Return the sources that are read as documents into memory."""
-    tasks = [task for task in plan.tasks.values() if not text_data.is_streamed(plan, task)]
-    read = {source for task in tasks for source in task.sources}
-    return tuple(name for name in plan.recipe.all_sources if name in read)
+def _of_stream(planned: TaskPlan, task: Task, stream: TextData) -> TaskData:
+    """Return the data of a task of pre-training on raw text."""
+    return TaskData(planned.spec.data, task, (), {}, stream.dev, stream.text)
 
 
-def _with_unigrams(
-    data: Mapping[str, TaskData], pieces: SubwordTokenizer
-) -> tuple[dict[str, Task], dict[str, TaskData]]:
-    """Return the tasks, and their data; those of pre-training know how often pieces occur."""
-    known: dict[str, TaskData] = {}
-    for name, task_data in data.items():
-        task = task_data.task
-        if task_data.text is not None and isinstance(task, MaskedLMTask):
-            task = task.with_unigrams(text_data.unigrams(task_data.text, pieces))
-        known[name] = replace(task_data, task=task)
-    return {name: task_data.task for name, task_data in known.items()}, known
+def _with_unigrams(item: TaskData, pieces: SubwordTokenizer) -> TaskData:
+    """Return a task's data; a task of pre-training then knows how often pieces occur."""
+    if item.text is None or not isinstance(item.task, MaskedLMTask):
+        return item
+    return replace(item, task=item.task.with_unigrams(text_data.unigrams(item.text, pieces)))
 
 
-def _text_notes(
-    plan: Plan, data: Mapping[str, TaskData], pieces: SubwordTokenizer
-) -> Iterator[str]:
-    """Yield lines on the blocks and masks of pre-training."""
-    for name, task_data in data.items():
-        if task_data.text is not None and isinstance(task_data.task, MaskedLMTask):
-            for note in text_data.notes(task_data.task, task_data.text, plan.recipe.window, pieces):
-                yield f"{name}: {note}"
-
-
-def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
-    """Return the dev documents that each task of a plan is evaluated on, by task.
-
-    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
-    """
-    sources = {name: _read(_locate(plan, name), plan.recipe) for name in _document_sources(plan)}
-    return {
-        name: () if text_data.is_streamed(plan, task) else _task_corpus(task, sources).dev
-        for name, task in plan.kept_tasks.items()
-    }
-
-
-def data_identity(plan: Plan) -> str:
-    """Return the hashes of a recipe's train and dev: ``PreparedData.fingerprint``.
-
-    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
-    """
-    identity = _identity(_read_sources(plan).values())
-    streamed = [task for task in plan.tasks.values() if text_data.is_streamed(plan, task)]
-    texts = (text_data.source(plan, task).fingerprint for task in streamed)
-    return " ".join([identity, *dict.fromkeys(texts)]).strip()
-
-
-def _identity(corpora: Iterable[_Corpus]) -> str:
-    return " ".join(fingerprint(part) for corpus in corpora for part in (corpus.train, corpus.dev))
-
-
-def _read_sources(plan: Plan) -> dict[str, _Corpus]:
-    """Read train and dev of all corpora; train without the texts that others are scored on."""
-    recipe = plan.recipe
-    sources = {name: _read(_locate(plan, name), recipe) for name in _document_sources(plan)}
-    if not recipe.exclude_texts_of:
-        return sources
-    scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
-    held_out = HeldOutTexts.of(scored, plan.word_tokenizer)
-    for name, corpus in sources.items():
-        kept, leaks = drop_leaks(name, corpus.train, held_out)
-        if not kept:
-            raise DataError(f"{name}: all documents of train are left out by exclude_texts_of")
-        sources[name] = replace(corpus, train=kept, leaks=leaks)
-    return sources
-
-
-def _read_scored(plan: Plan, name: str, sources: Mapping[str, _Corpus]) -> tuple[Document, ...]:
-    """Return dev and test of a corpus; dev is what training itself takes as dev."""
-    path = _locate(plan, name)
-    corpus = sources.get(name) or _read(path, plan.recipe)
-    if "test" not in folder.splits(path):
-        return corpus.dev
-    return (*corpus.dev, *folder.read(path, "test", encoding=plan.recipe.encoding).documents)
-
-
-def _locate(plan: Plan, name: str) -> Path:
-    """Return a corpus's path; ``RecipeError`` for what may be a misspelt name of the recipe's."""
-    recipe = plan.recipe
-    try:
-        return locate(name, plan.recipe_dir)
-    except DataError as error:
-        if not recipe.corpora:
-            raise
-        raise recipe.at("corpora").error(f"{error}{did_you_mean(name, recipe.corpora)}") from error
-
-
-def _read(path: Path, recipe: Recipe) -> _Corpus:
-    """Read train and dev; a corpus without dev holds out a tenth of train."""
-    splits = folder.splits(path)
-    first = "train" if "train" in splits else next(iter(splits))
-    if first == "test":
-        raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
-    corpora = [folder.read(path, first, encoding=recipe.encoding)]
-    if "dev" in splits and first != "dev":
-        corpora.append(folder.read(path, "dev", encoding=recipe.encoding))
-        train, dev = corpora[0].documents, corpora[1].documents
-    elif len(corpora[0].documents) > 1:
-        train, dev = hold_out(corpora[0].documents, seed=recipe.seed)
-    else:
-        first_part, second_part = hold_out_sentences(corpora[0].documents[0])
-        train, dev = (first_part,), (second_part,)
-    return _Corpus(train, dev, num_problems=sum(len(corpus.problems) for corpus in corpora))
-
-
-def _task_corpus(task: TaskPlan, sources: Mapping[str, _Corpus]) -> _Corpus:
-    """Return what a task learns from: a corpus as it was read, or layers of several as one."""
-    if not task.parts:
-        return sources[task.spec.data]
-    parts = [_part(task, part, sources[part.data]) for part in task.parts]
-    return _Corpus(
-        tuple(chain.from_iterable(part.train for part in parts)),
-        tuple(chain.from_iterable(part.dev for part in parts)),
-        tuple(chain.from_iterable(part.tokenized for part in parts)),
-    )
-
-
-def _sample(task: TaskPlan, corpus: _Corpus, seed: int) -> _Corpus:
-    """Keep documents of train until there are as many examples as the task asks for.
-
-    Documents stay whole. Their order depends on the seed alone, so that of two samples with one
-    seed the smaller is part of the larger.
-    """
-    examples = task.spec.examples
-    if examples is None:
-        return corpus
-    sizes = [_num_examples(task, tokenized) for tokenized in corpus.tokenized]
-    wanted = sum(sizes) * float(examples[:-1]) / 100 if isinstance(examples, str) else examples
-    rows = list(range(len(sizes)))
-    Random(f"{seed}/examples/{task.spec.data}").shuffle(rows)
-    before = accumulate((sizes[row] for row in rows), initial=0)
-    kept = sorted(row for row, total in zip(rows, before, strict=False) if total < wanted)
-    return replace(
-        corpus,
-        train=tuple(corpus.train[row] for row in kept),
-        tokenized=tuple(corpus.tokenized[row] for row in kept),
-    )
-
-
-def _num_examples(task: TaskPlan, tokenized: TokenizedDocument) -> int:
-    """Return how many examples of a task a document holds."""
-    if task.type.example_unit == "sentence":
-        return len(tokenized.full_sentences)
-    return len(tokenized.queries) if task.type.example_unit == "query" else 1
-
-
-def _part(task: TaskPlan, part: CorpusPartSpec, corpus: _Corpus) -> _Corpus:
-    """Return one part of a joined corpus; its documents are named after both corpus and document.
-
-    Raises ``DataError`` where nothing in its train has the layer.
-    """
-    if not any(document.has_layer(part.layer) for document in corpus.train):
-        raise DataError(_missing_layer(part.data, part.layer, corpus.train))
-    train, dev = (
-        map_to_task_labels(
-            task, part, [replace(doc, name=f"{part.data}/{doc.name}") for doc in documents]
-        )
-        for documents in (corpus.train, corpus.dev)
-    )
-    tokenized = (replace(document, corpus=part.data) for document in corpus.tokenized)
-    return _Corpus(train, dev, tuple(tokenized))
-
-
-def _vocabulary(task: TaskPlan, corpus: _Corpus, recipe_dir: Path) -> dict[str, Any]:
+def _vocabulary(task: TaskPlan, corpus: SplitCorpus, recipe_dir: Path) -> dict[str, Any]:
     """Infer a task's vocabulary from train; ``DataError`` where no document has its layer.
 
     What the recipe leaves open of how labels are read follows from the card of the data.
@@ -315,7 +150,7 @@ def _vocabulary(task: TaskPlan, corpus: _Corpus, recipe_dir: Path) -> dict[str, 
         if task.type.needs_no_layer or document.has_layer(layer)
     ]
     if not train:
-        problem = _missing_layer(task.spec.data, layer, corpus.train)
+        problem = missing_layer(task.spec.data, layer, corpus.train)
         raise DataError(f"task {task.name!r}: {problem}")
     options = task.options
     if task.type.complete is not None and not task.parts:
@@ -333,13 +168,6 @@ def _check_words(tasks: Mapping[str, Task], tokenize_words: PromptTokenizer) -> 
             raise DataError(f"task {name!r}: {error}") from error
 
 
-def _missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
-    """Return the message that no document has a layer, with the layers there are."""
-    names = sorted({other.name for document in documents for other in document.layers})
-    choices = ", ".join(names) or "none"
-    return f"no document of {data!r} has layer {layer!r} (layers there: {choices})"
-
-
 def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
     """Raise ``RecipeError`` for a stage whose validation metric none of its tasks has."""
     for index, stage in enumerate(recipe.stages):
@@ -350,7 +178,7 @@ def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
             raise location.error(f"no figure {metric!r}{did_you_mean(metric, names)}")
 
 
-def _encode(planned: TaskPlan, task: Task, corpus: _Corpus) -> TaskData:
+def _encode(planned: TaskPlan, task: Task, corpus: SplitCorpus) -> TaskData:
     """Encode train's gold over words; raises ``DataError`` where train or dev has none."""
     gold = {
         row: task.encode_gold(document, tokenized)
@@ -380,7 +208,7 @@ def _encode(planned: TaskPlan, task: Task, corpus: _Corpus) -> TaskData:
     return TaskData(name, task, corpus.tokenized, gold, corpus.dev, text)
 
 
-def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
+def _words(corpora: Iterable[SplitCorpus]) -> Iterator[str]:
     """Yield the words of all texts and queries of train."""
     for corpus in corpora:
         for document in corpus.tokenized:
@@ -388,7 +216,7 @@ def _words(corpora: Iterable[_Corpus]) -> Iterator[str]:
 
 
 def _language_notes(
-    recipe: Recipe, sources: Mapping[str, _Corpus], pieces: SubwordTokenizer
+    recipe: Recipe, sources: Mapping[str, SplitCorpus], pieces: SubwordTokenizer
 ) -> Iterator[str]:
     """Yield a line for each corpus whose language the encoder hardly knows."""
     if recipe.has_encoder:
@@ -398,10 +226,20 @@ def _language_notes(
                 yield f"{name}: {warning}"
 
 
+def _text_notes(
+    plan: Plan, data: Mapping[str, TaskData], pieces: SubwordTokenizer
+) -> Iterator[str]:
+    """Yield lines on the blocks and masks of pre-training."""
+    for name, task_data in data.items():
+        if task_data.text is not None and isinstance(task_data.task, MaskedLMTask):
+            for note in text_data.notes(task_data.task, task_data.text, plan.recipe.window, pieces):
+                yield f"{name}: {note}"
+
+
 def _notes(
     plan: Plan,
-    sources: Mapping[str, _Corpus],
-    corpora: Mapping[str, _Corpus],
+    sources: Mapping[str, SplitCorpus],
+    corpora: Mapping[str, SplitCorpus],
     data: Mapping[str, TaskData],
 ) -> Iterator[str]:
     """Yield lines on what training will see, and what it will not."""
@@ -418,7 +256,7 @@ def _notes(
             yield f"{name}: {quantity(len(sources[part.data].train), 'document')} of {part.data}"
         corpus = corpora[name]
         if plan.tasks[name].spec.examples is not None:
-            total = sum(_num_examples(plan.tasks[name], document) for document in corpus.tokenized)
+            total = sum(num_examples(plan.tasks[name], document) for document in corpus.tokenized)
             documents = quantity(len(corpus.train), "document")
             yield f"{name}: {quantity(total, 'example')} in {documents} of train"
         train = tuple(zip(corpus.train, corpus.tokenized, strict=True))

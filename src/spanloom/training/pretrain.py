@@ -194,7 +194,7 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
 
 def _texts(plan: Plan) -> Iterator[str]:
     """Yield the texts that the tasks of a plan learn from; raises ``TrainingError`` without any."""
-    streamed = [task for task in plan.tasks.values() if text_data.is_streamed(plan, task)]
+    streamed = text_data.streamed(plan).values()
     if not streamed:
         raise TrainingError("--vocab-size: expected raw text (*.txt, *.txt.gz) as data")
     sources = dict.fromkeys(text_data.source(plan, task) for task in streamed)

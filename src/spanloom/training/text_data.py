@@ -27,23 +27,23 @@ _SAMPLE = 200  # blocks whose masks are measured
 
 @dataclass(frozen=True, slots=True)
 class TextData:
-    """The text of a task and its dev documents; ``key`` identifies both."""
+    """The text of a task, its dev documents, and the files that both are from."""
 
+    source: TextSource
     text: TextCorpus
     dev: tuple[Document, ...]
-    key: str
-
-    @property
-    def parts(self) -> tuple[tuple[Document, ...], TextCorpus]:
-        """Dev and text."""
-        return self.dev, self.text
 
 
-def is_streamed(plan: Plan, task: TaskPlan) -> bool:
-    """Whether a task is pre-training on raw text, which is never in memory as a whole.
+def streamed(plan: Plan) -> dict[str, TaskPlan]:
+    """Return the tasks of pre-training on raw text, which is never in memory as a whole.
 
-    Raises ``DataError`` where some of its sources are raw text and others are not.
+    Raises ``DataError`` where some sources of a task are raw text and others are not.
     """
+    return {name: task for name, task in plan.tasks.items() if _is_streamed(plan, task)}
+
+
+def _is_streamed(plan: Plan, task: TaskPlan) -> bool:
+    """Whether all sources of a task of pre-training are raw text; ``DataError`` if only some."""
     if not isinstance(task.options, MaskingOptions):
         return False
     kinds = {name: _is_raw(plan, name) for name in task.sources}
@@ -77,9 +77,9 @@ def read(plan: Plan, task: TaskPlan, pieces: SubwordTokenizer) -> TextData:
     Raises ``DataError``, ``FormatError``, ``StorageError`` and ``ModelError``.
     """
     text_source = source(plan, task)
-    corpus, key = text_cache.read_text(text_source, plan.recipe.tokenization, pieces)
+    corpus, _ = text_cache.read_text(text_source, plan.recipe.tokenization, pieces)
     train, dev = text_cache.hold_out(text_source, corpus, seed=plan.recipe.seed)
-    return TextData(_sample(train, task, plan.recipe.seed), dev, key)
+    return TextData(text_source, _sample(train, task, plan.recipe.seed), dev)
 
 
 def _sample(corpus: TextCorpus, task: TaskPlan, seed: int) -> TextCorpus:

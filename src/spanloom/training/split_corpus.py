@@ -1,0 +1,189 @@
+"""Read train and dev of each corpus of a plan from disk, and what each task learns from."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+from pathlib import Path
+from random import Random
+
+from spanloom.config.options import did_you_mean
+from spanloom.config.recipe import CorpusPartSpec, Recipe
+from spanloom.corpora import folder
+from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
+from spanloom.data.instances import TokenizedDocument
+from spanloom.data.text_cache import TextSource
+from spanloom.document import Document
+from spanloom.errors import DataError
+from spanloom.model.evaluation import map_to_task_labels
+from spanloom.model.plan import Plan, TaskPlan
+from spanloom.training import text_data
+from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCorpus:
+    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files.
+
+    ``leaks`` are the documents that train had, but that are in dev or test of other corpora.
+    """
+
+    train: tuple[Document, ...]
+    dev: tuple[Document, ...]
+    tokenized: tuple[TokenizedDocument, ...] = ()
+    num_problems: int = 0
+    leaks: DroppedLeaks = DroppedLeaks()
+
+
+def _document_sources(plan: Plan) -> tuple[str, ...]:
+    """Return the sources that are read as documents into memory."""
+    streamed = text_data.streamed(plan)
+    tasks = [task for name, task in plan.tasks.items() if name not in streamed]
+    read = {source for task in tasks for source in task.sources}
+    return tuple(name for name in plan.recipe.all_sources if name in read)
+
+
+def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
+    """Return the dev documents that each task of a plan is evaluated on, by task.
+
+    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
+    """
+    sources = {name: _read(_locate(plan, name), plan.recipe) for name in _document_sources(plan)}
+    streamed = text_data.streamed(plan)
+    return {
+        name: () if name in streamed else task_corpus(task, sources).dev
+        for name, task in plan.kept_tasks.items()
+    }
+
+
+def data_identity(plan: Plan) -> str:
+    """Return the hashes of a recipe's train and dev: ``PreparedData.fingerprint``.
+
+    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
+    """
+    texts = [text_data.source(plan, task) for task in text_data.streamed(plan).values()]
+    return identity(read_sources(plan).values(), texts)
+
+
+def identity(corpora: Iterable[SplitCorpus], texts: Iterable[TextSource]) -> str:
+    """Return the hashes of the train and dev of some corpora, and of texts that are streamed."""
+    hashes = [fingerprint(part) for corpus in corpora for part in (corpus.train, corpus.dev)]
+    return " ".join([*hashes, *(text.fingerprint for text in dict.fromkeys(texts))])
+
+
+def read_sources(plan: Plan) -> dict[str, SplitCorpus]:
+    """Read train and dev of all corpora; train without the texts that others are scored on."""
+    recipe = plan.recipe
+    sources = {name: _read(_locate(plan, name), recipe) for name in _document_sources(plan)}
+    if not recipe.exclude_texts_of:
+        return sources
+    scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
+    held_out = HeldOutTexts.of(scored, plan.word_tokenizer)
+    for name, corpus in sources.items():
+        kept, leaks = drop_leaks(name, corpus.train, held_out)
+        if not kept:
+            raise DataError(f"{name}: all documents of train are left out by exclude_texts_of")
+        sources[name] = replace(corpus, train=kept, leaks=leaks)
+    return sources
+
+
+def _read_scored(plan: Plan, name: str, sources: Mapping[str, SplitCorpus]) -> tuple[Document, ...]:
+    """Return dev and test of a corpus; dev is what training itself takes as dev."""
+    path = _locate(plan, name)
+    corpus = sources.get(name) or _read(path, plan.recipe)
+    if "test" not in folder.splits(path):
+        return corpus.dev
+    return (*corpus.dev, *folder.read(path, "test", encoding=plan.recipe.encoding).documents)
+
+
+def _locate(plan: Plan, name: str) -> Path:
+    """Return a corpus's path; ``RecipeError`` for what may be a misspelt name of the recipe's."""
+    recipe = plan.recipe
+    try:
+        return locate(name, plan.recipe_dir)
+    except DataError as error:
+        if not recipe.corpora:
+            raise
+        raise recipe.at("corpora").error(f"{error}{did_you_mean(name, recipe.corpora)}") from error
+
+
+def _read(path: Path, recipe: Recipe) -> SplitCorpus:
+    """Read train and dev; a corpus without dev holds out a tenth of train."""
+    splits = folder.splits(path)
+    first = "train" if "train" in splits else next(iter(splits))
+    if first == "test":
+        raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
+    corpora = [folder.read(path, first, encoding=recipe.encoding)]
+    if "dev" in splits and first != "dev":
+        corpora.append(folder.read(path, "dev", encoding=recipe.encoding))
+        train, dev = corpora[0].documents, corpora[1].documents
+    elif len(corpora[0].documents) > 1:
+        train, dev = hold_out(corpora[0].documents, seed=recipe.seed)
+    else:
+        first_part, second_part = hold_out_sentences(corpora[0].documents[0])
+        train, dev = (first_part,), (second_part,)
+    return SplitCorpus(train, dev, num_problems=sum(len(corpus.problems) for corpus in corpora))
+
+
+def task_corpus(task: TaskPlan, sources: Mapping[str, SplitCorpus]) -> SplitCorpus:
+    """Return what a task learns from: a corpus as it was read, or layers of several as one."""
+    if not task.parts:
+        return sources[task.spec.data]
+    parts = [_part(task, part, sources[part.data]) for part in task.parts]
+    return SplitCorpus(
+        tuple(chain.from_iterable(part.train for part in parts)),
+        tuple(chain.from_iterable(part.dev for part in parts)),
+        tuple(chain.from_iterable(part.tokenized for part in parts)),
+    )
+
+
+def sample(task: TaskPlan, corpus: SplitCorpus, seed: int) -> SplitCorpus:
+    """Keep documents of train until there are as many examples as the task asks for.
+
+    Documents stay whole. Their order depends on the seed alone, so that of two samples with one
+    seed the smaller is part of the larger.
+    """
+    examples = task.spec.examples
+    if examples is None:
+        return corpus
+    sizes = [num_examples(task, tokenized) for tokenized in corpus.tokenized]
+    wanted = sum(sizes) * float(examples[:-1]) / 100 if isinstance(examples, str) else examples
+    rows = list(range(len(sizes)))
+    Random(f"{seed}/examples/{task.spec.data}").shuffle(rows)
+    before = accumulate((sizes[row] for row in rows), initial=0)
+    kept = sorted(row for row, total in zip(rows, before, strict=False) if total < wanted)
+    return replace(
+        corpus,
+        train=tuple(corpus.train[row] for row in kept),
+        tokenized=tuple(corpus.tokenized[row] for row in kept),
+    )
+
+
+def num_examples(task: TaskPlan, tokenized: TokenizedDocument) -> int:
+    """Return how many examples of a task a document holds."""
+    if task.type.example_unit == "sentence":
+        return len(tokenized.full_sentences)
+    return len(tokenized.queries) if task.type.example_unit == "query" else 1
+
+
+def _part(task: TaskPlan, part: CorpusPartSpec, corpus: SplitCorpus) -> SplitCorpus:
+    """Return one part of a joined corpus; its documents are named after both corpus and document.
+
+    Raises ``DataError`` where nothing in its train has the layer.
+    """
+    if not any(document.has_layer(part.layer) for document in corpus.train):
+        raise DataError(missing_layer(part.data, part.layer, corpus.train))
+    train, dev = (
+        map_to_task_labels(
+            task, part, [replace(doc, name=f"{part.data}/{doc.name}") for doc in documents]
+        )
+        for documents in (corpus.train, corpus.dev)
+    )
+    tokenized = (replace(document, corpus=part.data) for document in corpus.tokenized)
+    return SplitCorpus(train, dev, tuple(tokenized))
+
+
+def missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
+    """Return the message that no document has a layer, with the layers there are."""
+    names = sorted({other.name for document in documents for other in document.layers})
+    choices = ", ".join(names) or "none"
+    return f"no document of {data!r} has layer {layer!r} (layers there: {choices})"
