@@ -17,6 +17,7 @@ from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.model_info import ModelInfo, TaskInfo
 from spanloom.serve.problem import error_location
+from spanloom.serve.replies import WARNING
 from spanloom.serve.server import (
     Server,
     ShutdownTimes,
@@ -28,6 +29,7 @@ from spanloom.serve.server import (
 from spanloom.tokenization import fine_words
 
 POISON, DEADLY = "poison", "deadly"
+CYRILLIC = "The text is in Cyrillic letters, which the model does not know."
 NAMES, MOOD, WHO, ALIKE = "names", "mood", "who", "alike"
 ABOUT = ModelInfo(
     "fake",
@@ -105,7 +107,9 @@ def annotated(document, tasks, with_tokens):
     new_id = Ids(document)
     layers = [WRITERS[task](document, new_id) for task in tasks]
     bounds = tokens_of(document, new_id) if with_tokens else ()
-    return replace(document, layers=(*bounds, *layers))
+    strange = any("\u0400" <= letter <= "\u04ff" for letter in document.text)
+    meta = (*document.meta, (WARNING, CYRILLIC)) if strange else document.meta
+    return replace(document, layers=(*bounds, *layers), meta=meta)
 
 
 class Fake:

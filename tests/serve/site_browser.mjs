@@ -257,6 +257,12 @@ async function wrong() {
   await page.click("#annotate");
   const found = { half: await trouble(page) };
   await page.close();
+  const strange = await annotated({}, "Ада пришла.");
+  found.warning = await strange.locator("#warning").innerText();
+  await write(strange, "Ada came.");
+  await send(strange);
+  found.warned = await strange.locator("#warning").isVisible();
+  await strange.close();
   const small = await open(short);
   await ready(small);
   await small.waitForSelector("#ask:not([hidden])"); // the example is too long

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from fake_model import MOOD, NAMES, annotated, serving
+from fake_model import CYRILLIC, MOOD, NAMES, annotated, serving
 from lxml import etree
 
 from spanloom.document import Document, comparable
@@ -174,6 +174,7 @@ def test_wrong_and_long_texts_are_told(seen):
     wrong = seen["wrong"]
     said = "Unprocessable Entity: text: character 1: lone surrogate U+D800"
     assert wrong["half"] == [said, False]
+    assert (wrong["warning"], wrong["warned"]) == (CYRILLIC, False)
     assert wrong["size"] == "23 of 20 characters: 3 too many; send it in parts"
     assert wrong["disabled"]
     assert wrong["asked"] == []

@@ -14,7 +14,8 @@ import { Trouble } from "./trouble.js";
 
 const IDS = [
   ...["about", "bar", "edit", "examples", "ask", "text", "size", "annotate", "cancel", "file"],
-  ...["link", "access", "token", "status", "trouble", "result", "files", "copy", "drawing", "model"],
+  ...["link", "access", "token", "status", "trouble", "result", "warning", "files", "copy"],
+  ...["drawing", "model"],
 ];
 
 /**
@@ -133,8 +134,15 @@ class Site {
       offers: offersOf(this.model, tasks),
       wanted: () => this.#attempt("annotating", (again) => this.#show(text, again)),
     });
+    this.#warn(data.warnings ?? []);
     this.request = request;
     return countOf(data);
+  }
+
+  /** Say what makes the annotation doubtful, such as a language that the model does not know. */
+  #warn(warnings) {
+    this.at.warning.textContent = warnings.map(visible).join(" ");
+    this.at.warning.hidden = !warnings.length;
   }
 
   /** Show the form, or fold it away. */
