@@ -30,6 +30,7 @@ SAMPLES = {
     "ace05": _example("dygie"),
     "tacred": _example("tacred"),
     "tacred-text": _example("tacred"),
+    "tacred-masked": _example("tacred"),
     "zre": _example("zre"),
     "commonsenseqa": "".join(
         _example("commonsenseqa").partition("\n")[0].replace('"a1"', f'"{n}"') + "\n"

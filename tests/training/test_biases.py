@@ -8,6 +8,7 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model import serialization
+from spanloom.model.network import Network
 from spanloom.model.plan import resolve
 from spanloom.training import train
 from spanloom.training.biases import LIMIT, MIN_SPANS, climb, tune
@@ -82,6 +83,23 @@ def test_tuning_finds_the_bias_that_dev_was_made_with(model):
     assert metrics["ner"]["span_f1"] == 1.0
     assert tuned.recipe.biases["ner"]["span"] > 0
     assert model.recipe.biases == {}
+
+
+def test_the_encoder_reads_dev_once_for_all_biases_that_are_tried(model, monkeypatch):
+    texts = [Document(TEXT, name=str(number)) for number in range(60)]
+    dev = list(model.predict(texts, "ner"))
+    batches = []
+    encode = Network.head_inputs
+
+    def counted(network, batch, tasks):
+        batches.append(batch.words)
+        return encode(network, batch, tasks)
+
+    monkeypatch.setattr(Network, "head_inputs", counted)
+    list(model.predict(texts, "ner"))
+    once = len(batches)
+    tune(model, {"ner": dev}, ["ner"])
+    assert len(batches) == once * 3  # and once for the metrics of the tuned model
 
 
 def test_corpora_of_a_joined_one_count_alike(model):

@@ -146,11 +146,14 @@ class LabelPrompt(Options):
     prompt: str = Field("", description='all of them as one text, as "negative or positive?"')
 
 
-class TextPairs(Options):
-    """Relations as classes of text pairs: the text, and the two spans; one relation a document."""
+class RelationTexts(Options):
+    """Relations as classes of texts (``annotation.relation_texts``)."""
 
-    layer: str = Field(description="the layer of the relation, which is not kept")
+    layer: str = Field(description="the layer of the relations, which is not kept")
     name: str = Field("relation", description="the layer of the class")
+    form: Literal["text-pair", "masked", "marked"] = Field(
+        description="a text and both ends; ends replaced by their labels; any two spans marked"
+    )
 
 
 class Card(Options):
@@ -172,8 +175,8 @@ class Card(Options):
     splits: dict[str, Split] = Field(description="train, dev and test, or all")
     custom_split: bool = Field(False, description="the split is ours, for there is no official one")
     derived: dict[str, Derived] = Field({}, description="layers made of others that were read")
-    text_pairs: TextPairs | None = Field(
-        None, description="documents made of texts and of the two ends of their relation"
+    relation_texts: RelationTexts | None = Field(
+        None, description="documents whose classes are the relations of those that were read"
     )
     layers: tuple[str, ...] = Field((), description="annotation that is kept; all if none is named")
     drop: tuple[Drop, ...] = ()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spanloom.annotation.aspects import with_polarities
 from spanloom.annotation.excerpt import clip
-from spanloom.annotation.relation_texts import relation_as_text_pair
+from spanloom.annotation.relation_texts import FORMS
 from spanloom.annotation.removal import without_annotations
 from spanloom.annotation.syntactic_heads import spans_headed_by
 from spanloom.config.yaml import SourceLocation
@@ -138,10 +138,11 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
         if document.name in names:
             raise DataError(f"{raw}: split {split}: two documents have the name {document.name!r}")
         names.add(document.name)
-        pruned = _keep_layers(document, card)
-        layer = rule.requires_layer
-        if not layer or (pruned.has_layer(layer) and pruned[layer].spans):
-            yield from sentences_with(pruned, rule.sentences_with)
+        for text in _relation_texts(document, card):
+            pruned = _keep_layers(text, card)
+            layer = rule.requires_layer
+            if not layer or (pruned.has_layer(layer) and pruned[layer].spans):
+                yield from sentences_with(pruned, rule.sentences_with)
 
 
 def _names_in(name: str, raw: Path, load: Callable[[str], Card]) -> Iterator[str]:
@@ -317,11 +318,14 @@ def _listed_names(listed: Listed, raw: Path) -> frozenset[str]:
     return frozenset(names)
 
 
+def _relation_texts(document: Document, card: Card) -> Iterator[Document]:
+    """Yield the texts whose classes are the document's relations, or the document itself."""
+    rule = card.relation_texts
+    return iter([document]) if rule is None else FORMS[rule.form](document, rule.layer, rule.name)
+
+
 def _keep_layers(document: Document, card: Card) -> Document:
     """Return the document with the layers and spans that the card keeps."""
-    if card.text_pairs is not None:
-        rule = card.text_pairs
-        document = relation_as_text_pair(document, rule.layer, rule.name)
     new_id = document.id_generator()
     derived = [
         word_layer(document, name, rule, new_id) if rule.words else _derive(document, name, rule)

@@ -1,20 +1,26 @@
 """Tune the biases of a model's decisions on dev: how much evidence a span or a relation needs.
 
 Nearly all candidates are "none", so trained scores favour it. A bias moves the line between "none"
-and all other labels of one decision; the order of candidates stays.
+and all other labels of one decision; the order of candidates stays. The encoder reads dev once for
+all biases that are tried, since what heads read does not depend on them.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+
+from torch import nn
 
 from spanloom.annotation.source_corpus import source_corpus
 from spanloom.document import Document
 from spanloom.model import serialization
 from spanloom.model.model import Model
+from spanloom.model.network import Network
 from spanloom.tasks._base import MetricValues, untuned_bias
+from spanloom.tensors import Batch, HeadInputs
 from spanloom.training.metrics_log import Log
 from spanloom.training.validation import TrainingPredictor, sample_evenly
 
@@ -22,6 +28,31 @@ MIN_SPANS = 100  # of gold; with fewer, a bias would fit chance
 MAX_WORDS = 40_000  # of dev that are annotated for each bias tried, about
 STEPS = (0.5, 0.25, 0.125)
 LIMIT = 3.0  # of a bias, in logits
+
+
+class StoredInputs(Network):
+    """A network that keeps what its heads read of each batch, for texts that are read many times.
+
+    Heads are those of ``network``; memory grows with the words read.
+    """
+
+    def __init__(self, network: Network) -> None:
+        nn.Module.__init__(self)
+        self.network = network
+        self._stored: dict[Hashable, dict[str, HeadInputs]] = {}
+
+    def head(self, task: str) -> nn.Module:
+        """Return the head that a task uses."""
+        return self.network.head(task)
+
+    def head_inputs(self, batch: Batch, tasks: Iterable[str]) -> dict[str, HeadInputs]:
+        """Return the inputs of each task's head, computed once for equal batches."""
+        names = tuple(tasks)
+        bounds = batch.sentences, batch.windows, batch.instances, batch.input_ids
+        key = names, batch.words, batch.corpora, *(x.cpu().numpy().tobytes() for x in bounds)
+        if key not in self._stored:
+            self._stored[key] = self.network.head_inputs(batch, names)
+        return self._stored[key]
 
 
 def tune(
@@ -42,12 +73,7 @@ def tune(
         num_spans = sum(len(document[layer].spans) for document in documents)
         if num_spans < MIN_SPANS:
             continue
-        part = sample_evenly(documents, MAX_WORDS)
-        model = model.with_biases(
-            {task: biases for task, biases in model.recipe.biases.items() if task != name}
-        )
-        for decision, metric in model.tasks[name].decisions.items():
-            model = _tune_decision(model, name, decision, metric, part)
+        model = model.with_biases(_tune_task(model, name, sample_evenly(documents, MAX_WORDS)))
         metrics[name] = model.tasks[name].score(TrainingPredictor(model), documents)
     return model, metrics
 
@@ -78,6 +104,17 @@ def tune_weights(
         log(f"biases of {task}: {chosen or 'none'}; on dev now {scores}")
         named |= {f"{task}.{name}": value for name, value in values.items()}
     return tuned, named
+
+
+def _tune_task(
+    model: Model, name: str, documents: Sequence[Document]
+) -> Mapping[str, Mapping[str, float]]:
+    """Return the biases of all tasks: new ones of one task, those of the others as they are."""
+    biases = {task: biases for task, biases in model.recipe.biases.items() if task != name}
+    model = replace(model, network=StoredInputs(model.network)).with_biases(biases)
+    for decision, metric in model.tasks[name].decisions.items():
+        model = _tune_decision(model, name, decision, metric, documents)
+    return model.recipe.biases
 
 
 def _tune_decision(
