@@ -85,7 +85,7 @@ def test_python_of_a_page_runs_in_order(page, workplace):
 
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
-    (_, commands, resumed) = examples("start.md", "")
+    _, commands, resumed, _ = examples("start.md", "")
     (workplace / "corpus.jsonl").write_text('{"text": "Ada wrote."}\n{"text": "Bob read."}\n')
     for line in (*commands.splitlines(), resumed.splitlines()[0]):
         if not line.startswith("spanloom serve"):
@@ -95,7 +95,7 @@ def test_commands_that_annotate_run(workplace):
 
 @pytest.mark.slow
 def test_the_command_that_serves_starts_a_page(workplace):
-    (_, commands, _) = examples("start.md", "")
+    _, commands, *_ = examples("start.md", "")
     with served(serving(commands), workplace) as url:
         assert "<title>" in httpx.get(url).text
 
