@@ -6,7 +6,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from spanloom.errors import FormatError
+from spanloom.formats._text import errors_at, lines
 from spanloom.strict_json import refuse_constant, unique_keys
+
+JsonObject = dict[str, Any]
 
 
 def parse_json(text: str, path: str, line: int | None = None) -> Any:
@@ -17,6 +20,19 @@ def parse_json(text: str, path: str, line: int | None = None) -> Any:
     """
     with _json_errors(path, line, line or 1):
         return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
+
+
+def json_lines(text: str, path: str) -> Iterator[tuple[int, JsonObject]]:
+    """Yield the object of every line that is not blank, with the number of the line.
+
+    Raises ``FormatError`` as ``parse_json`` does, and for a line that is no object.
+    """
+    for line in lines(text.removeprefix("\ufeff")):
+        if line.text.strip():
+            value = parse_json(line.text, path, line.number)
+            with errors_at(path, line.number):
+                record = an_object(value)
+            yield line.number, record
 
 
 def elements(text: str, path: str) -> Iterator[tuple[int, Any]]:

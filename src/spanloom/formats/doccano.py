@@ -23,8 +23,16 @@ from spanloom.document import Document, Layer, Span
 from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, an_object, parse_json, value_of
-from spanloom.formats._text import errors_at, lines
+from spanloom.formats._json import (
+    JsonObject,
+    a_list,
+    a_number,
+    a_string,
+    an_object,
+    json_lines,
+    value_of,
+)
+from spanloom.formats._text import errors_at
 
 ENTITIES, CLASSES = "entities", "label"  # layers
 ID = "id"  # label of a note with the id of a span or relation
@@ -33,17 +41,10 @@ STYLE, LINKED = "doccano", "relations"  # in meta: a line with the key relations
 _KEYS = ("id", "text", "label", "entities", "relations")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
-JsonObject = dict[str, Any]
-
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield a document per line; raises ``FormatError`` with the line."""
-    records: list[tuple[int, JsonObject]] = []
-    for line in lines(text.removeprefix("\ufeff")):
-        if line.text.strip():
-            value = parse_json(line.text, path, line.number)
-            with errors_at(path, line.number):
-                records.append((line.number, an_object(value)))
+    records = [*json_lines(text, path)]
     labels = (label for _, record in records for label in _labels(record))
     has_classes = any(isinstance(label, str) for label in labels)
     names = Names()

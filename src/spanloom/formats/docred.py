@@ -35,6 +35,7 @@ from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
 from spanloom.formats._json import (
+    JsonObject,
     a_list,
     a_number,
     a_string,
@@ -57,7 +58,6 @@ _MENTION_KEYS = ("name", "pos", "sent_id", "type", "global_pos", "index")
 _RELATION_KEYS = ("h", "t", "r", EVIDENCE)
 _NUMBERS = re.compile(r"[0-9]{1,9}( [0-9]{1,9})*")
 
-JsonObject = dict[str, Any]
 JsonPath = list[str | int]  # keys and indices down to the value being read
 
 

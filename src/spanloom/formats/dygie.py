@@ -22,8 +22,16 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Layer
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parse_json, value_of
-from spanloom.formats._text import errors_at, lines
+from spanloom.formats._json import (
+    JsonObject,
+    a_list,
+    a_number,
+    a_string,
+    json_lines,
+    only,
+    value_of,
+)
+from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
 from spanloom.tokenization import Bounds
 
@@ -36,11 +44,9 @@ _KEYS = ("clusters", "sentences", "ner", "relations", "doc_key", "dataset")
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the document of every line that is not blank; raises ``FormatError`` with the line."""
     names = Names()
-    for line in lines(text):
-        if line.text.strip():
-            record = parse_json(line.text, path, line.number)
-            with errors_at(path, line.number):
-                yield _build_document(record, names)
+    for number, record in json_lines(text, path):
+        with errors_at(path, number):
+            yield _build_document(record, names)
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
@@ -48,9 +54,8 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     return "".join(json.dumps(_format_document(document)) + "\n" for document in documents)
 
 
-def _build_document(value: Any, names: Names) -> Document:
+def _build_document(record: JsonObject, names: Names) -> Document:
     """Return the document of a line; raises ``ValueError``."""
-    record = an_object(value)
     only(record, *_KEYS)
     builder = names.making(a_string(value_of(record, "doc_key")))
     if "dataset" in record:

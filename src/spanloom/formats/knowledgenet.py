@@ -31,8 +31,18 @@ from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parse_json, value_of
-from spanloom.formats._text import errors_at, lines
+from spanloom.formats._json import (
+    JsonObject,
+    a_list,
+    a_number,
+    a_string,
+    an_object,
+    json_lines,
+    only,
+    parse_json,
+    value_of,
+)
+from spanloom.formats._text import errors_at
 
 LAYER, MENTION = "entities", "mention"
 REFERENCE, WIKIDATA = "Reference", "Wikidata"  # label and resource of a normalization
@@ -42,8 +52,6 @@ _KEYS = (FOLD, DOCUMENT, START, "passageText", ANNOTATED, "facts")
 _FACT_KEYS = ("property", "subject", "object")
 _ENDS = ("subject", "object")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
-
-JsonObject = dict[str, Any]
 
 
 class KnowledgeNetOptions(Options):
@@ -59,14 +67,11 @@ def loads(
 ) -> Iterator[Document]:
     """Yield one document per passage; raises ``FormatError`` with the line."""
     names = Names()
-    for line in lines(text):
-        if line.text.strip():
-            value = parse_json(line.text, path, line.number)
-            with errors_at(path, line.number):
-                record = an_object(value)
-                for passage in _passage_records(record) if "passages" in record else [record]:
-                    if not options.folds or passage.get(FOLD) in options.folds:
-                        yield _build_document(passage, names)
+    for number, record in json_lines(text, path):
+        with errors_at(path, number):
+            for passage in _passage_records(record) if "passages" in record else [record]:
+                if not options.folds or passage.get(FOLD) in options.folds:
+                    yield _build_document(passage, names)
 
 
 def dumps(

@@ -24,7 +24,7 @@ from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, default_name, is_counted
-from spanloom.formats._json import a_string, an_object, parse_json
+from spanloom.formats._json import JsonObject, a_string, an_object, parse_json
 from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import (
     CUT,
@@ -48,8 +48,6 @@ _SPELLINGS: Mapping[str, Mapping[str, Any]] = {
     "close": {"ensure_ascii": False, "separators": (",", ":")},
     "close ascii": {"separators": (",", ":")},
 }
-
-JsonObject = dict[str, Any]
 
 
 class LineOptions(TextLabelOptions):

@@ -20,14 +20,21 @@ predictions, are left out.
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
 from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, value_of
+from spanloom.formats._json import (
+    JsonObject,
+    a_list,
+    a_number,
+    a_string,
+    an_object,
+    elements,
+    value_of,
+)
 from spanloom.formats._text import errors_at
 
 TEXT = "text"
@@ -36,8 +43,6 @@ TEXT_KEY, CHOICE_LAYERS = "labelstudio text", "labelstudio choices"  # in meta
 
 _REGIONS = ("labels", "hypertextlabels")
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-
-JsonObject = dict[str, Any]
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:

@@ -18,15 +18,22 @@ of tokens, spans and relations that are not shown here are left out.
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Fragment, Layer, Relation, Span
 from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
-from spanloom.formats._json import a_list, a_number, a_string, an_object, parse_json, value_of
-from spanloom.formats._text import errors_at, lines
+from spanloom.formats._json import (
+    JsonObject,
+    a_list,
+    a_number,
+    a_string,
+    an_object,
+    json_lines,
+    value_of,
+)
+from spanloom.formats._text import errors_at
 
 ENTITIES, CLASSES = "entities", "label"  # layers
 BINARY = "prodigy"  # in meta: a line with one label that was accepted
@@ -34,18 +41,13 @@ BINARY = "prodigy"  # in meta: a line with one label that was accepted
 _ACCEPTED = "accept"
 _KEYS = ("text", "tokens", "spans", "relations", "accept", "label")
 
-JsonObject = dict[str, Any]
-
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield a document per line; raises ``FormatError`` with the line."""
-    names, count = Names(), 0
-    for line in lines(text.removeprefix("\ufeff")):
-        if line.text.strip():
-            value = parse_json(line.text, path, line.number)
-            count += 1
-            with errors_at(path, line.number):
-                yield _build_document(an_object(value), names.making(default_name(count)))
+    names = Names()
+    for count, (number, record) in enumerate(json_lines(text, path), 1):
+        with errors_at(path, number):
+            yield _build_document(record, names.making(default_name(count)))
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:

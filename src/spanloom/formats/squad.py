@@ -16,7 +16,6 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
 
 from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
@@ -25,6 +24,7 @@ from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._document_builder import DocumentBuilder, Names, usable
 from spanloom.formats._json import (
+    JsonObject,
     a_list,
     a_number,
     a_string,
@@ -43,7 +43,6 @@ _TITLE, _VERSION = "title", "version"
 _OTHER = "other"  # an attribute: further keys of an answer
 _QUESTION = "question {}"  # in meta: differences from a question's default record
 
-JsonObject = dict[str, Any]
 JsonPath = list[str | int]  # keys and indices down to the value being read
 
 

@@ -22,9 +22,8 @@ from spanloom.document import SENTENCES, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, default_name, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, an_object, only, parse_json, value_of
+from spanloom.formats._json import a_list, a_number, a_string, json_lines, only, value_of
 from spanloom.formats._mwe_layers import Lexicon, add
-from spanloom.formats._text import lines
 from spanloom.formats._word_view import WordView
 
 _KEYS = ("sent_id", "toks", "lexlabel", "smwe", "wmwe")
@@ -33,12 +32,11 @@ _KEYS = ("sent_id", "toks", "lexlabel", "smwe", "wmwe")
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the document of every line that is not blank; raises ``FormatError`` with the line."""
     names = Names()
-    for line in lines(text):
-        if line.text.strip():
-            try:
-                yield _build_document(an_object(parse_json(line.text, path, line.number)), names)
-            except ValueError as error:
-                raise FormatError(path, line.number, f"not a sentence: {error}") from error
+    for number, record in json_lines(text, path):
+        try:
+            yield _build_document(record, names)
+        except ValueError as error:
+            raise FormatError(path, number, f"not a sentence: {error}") from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
