@@ -295,10 +295,11 @@ class Model:
             for index, item in enumerate(open_documents)
             for instance in reader.instances(index, item.tokens, limits, self.tokenize_prompt)
         ]
-        for group in bucket_by_length(instances, words, window=window):
-            checkpoint()
-            batch = collate(group, self.subword_tokenizer, window).to(self.compute.device)
-            with torch.inference_mode(), self.compute.autocast():
+        # one context for all batches: it keeps the weights that it has converted until it ends
+        with torch.inference_mode(), self.compute.autocast():
+            for group in bucket_by_length(instances, words, window=window):
+                checkpoint()
+                batch = collate(group, self.subword_tokenizer, window).to(self.compute.device)
                 inputs = self.network.head_inputs(batch, tasks)
                 _check_finite(inputs)
                 for name, task in tasks.items():
