@@ -394,9 +394,14 @@ def _log_shortened(
 
 
 def _check_finite(inputs: Mapping[str, HeadInputs]) -> None:
-    """Raise ``ModelError`` for inputs of heads that are not finite."""
+    """Raise ``ModelError`` for inputs of heads that are not finite; tasks may share them."""
+    checked: set[int] = set()
     for name, head_inputs in inputs.items():
-        if not bool(head_inputs.word_vectors.isfinite().all()):
+        words = head_inputs.word_vectors
+        if id(words) in checked:
+            continue
+        checked.add(id(words))
+        if not bool(words.isfinite().all()):
             raise ModelError(
                 f"task {name!r}: the network's vectors are nan or inf; its weights are broken"
             )
