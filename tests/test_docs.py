@@ -233,9 +233,29 @@ def test_the_tiny_recipes_are_those_that_are_there():
 
 
 def test_the_example_of_several_corpora_is_part_of_a_recipe():
-    (said,) = blocks(RECIPES.read_text(encoding="utf-8"), "yaml")
+    (said,) = blocks(section(RECIPES, "Several corpora as one"), "yaml")
     made = recipes.loads(said + "trunk: [{casing: 4}]\nstages: [{tasks: [ner]}]\n")
     assert [each.data for each in made.corpora[made.tasks["ner"].data]] == ["wnut17", "wikigold"]
+
+
+def test_the_example_of_a_span_layer_is_part_of_a_recipe():
+    (said,) = blocks(section(RECIPES, "A span layer"), "yaml")
+    made = recipes.loads(said + "trunk: [{casing: 4}]\nstages: [{tasks: [ner, srl]}]\n")
+    assert [task.route.span_layer for task in resolve(made).tasks.values()] == ["spans", "spans"]
+
+
+def test_the_recipe_with_a_span_layer_differs_from_the_other_in_nothing_else():
+    plain, shared = (
+        recipes.to_plain(recipes.load(ROOT / "recipes" / f"{name}.yaml"))
+        for name in ("ten-layers", "ten-layers-shared")
+    )
+    (layer,) = shared.pop("span_layers")
+    for name, task in plain["tasks"].items():
+        on_layer = shared["tasks"][name]
+        if on_layer["span_layer"] is not None:
+            task["span_layer"] = layer["name"]
+            task.pop("hidden_size"), task.pop("boundary_context", None)
+    assert shared == plain
 
 
 # docs/benchmarks.md

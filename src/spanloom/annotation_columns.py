@@ -14,7 +14,7 @@ from spanloom.document import Layer, Relation, Span
 from spanloom.errors import DocumentError
 
 _DECIMALS = 4  # of scores
-_MIN_ROWS = 2048  # fewer annotations are a tuple: their objects cost less than their columns
+_MIN_ROWS = 64  # fewer annotations are a tuple: their objects cost less than their columns
 
 
 @dataclass(frozen=True, slots=True, eq=False)

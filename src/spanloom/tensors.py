@@ -5,7 +5,9 @@ sentence, and everything above the encoder indexes that list; bounds are ``[star
 Label 0 is "none" in every score tensor.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -90,6 +92,27 @@ class Batch:
         )
 
 
+@runtime_checkable
+class SpanVectors(Protocol):
+    """The hidden vectors of all spans of a batch, made when they are asked for.
+
+    Bounds are ``[start, end)`` in the batch's words, of spans that are never empty.
+    """
+
+    @property
+    def weights(self) -> Float[Tensor, "word 1"]:
+        """The attention weight of each word."""
+
+    def gather(self, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
+        """Return the vectors of some spans."""
+
+    def blocks(self, starts: Sequence[Int[Tensor, " _"]]) -> Iterator[Float[Tensor, "_ hidden"]]:
+        """Yield those of spans of 1, then 2, … words; ``starts`` has their first words by width."""
+
+    def within(self, start: int, end: int) -> "SpanVectors":
+        """Return the spans inside the words ``[start, end)``, whose bounds count from ``start``."""
+
+
 @dataclass(frozen=True, slots=True)
 class HeadInputs:
     """Inputs of a task head: word vectors and, if requested, one "[CLS]" vector per instance.
@@ -97,12 +120,14 @@ class HeadInputs:
     For a task that reads pieces, ``word_vectors`` are the encoder's last hidden states, one per
     position of ``input_ids.flatten()``, and ``piece_embeddings`` is the encoder's embedding matrix.
     ``token_vectors`` are the trunk's vectors of the same words, whatever level the task reads.
+    ``span_vectors`` are those of the span layer that the task reads, if it reads one.
     """
 
     word_vectors: Float[Tensor, "word dim"]
     cls_vectors: Float[Tensor, "instance dim"] | None = None
     piece_embeddings: Float[Tensor, "vocabulary width"] | None = None
     token_vectors: Float[Tensor, "word token"] | None = None
+    span_vectors: SpanVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)

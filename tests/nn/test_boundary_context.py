@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn import spans as room
+from spanloom.nn import span_features
 from spanloom.nn.candidates import Candidates, neighbors
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
@@ -37,11 +37,12 @@ def test_each_span_is_scored_as_by_itself(lengths, sparse, learning):
     attention, sentences = SpanAttention(5), sentences_of(lengths)
     words, width = torch.randn(sum(lengths), 5), 5
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
-        patch.setattr(room, "_SPARSE", sparse)
+        patch.setattr(span_features, "_SPARSE", sparse)
         weights, beside = attention(words), neighbors(sentences)
-        found = scorer(words, weights, Candidates(width).starts(sentences), beside)
+        features = scorer.projection.features(words, weights, beside)
+        found = scorer(features, Candidates(width).starts(sentences))
         bounds = Candidates(width).bounds(sentences)
-        torch.testing.assert_close(found, scorer.score_bounds(words, weights, bounds, beside))
+        torch.testing.assert_close(found, scorer.score_bounds(features, bounds))
         linear = scorer.projection
         for row, (a, b) in enumerate(bounds.tolist()):
             first, last, content = linear.words(words).chunk(3, dim=-1)

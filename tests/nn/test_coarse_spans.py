@@ -56,7 +56,7 @@ def test_the_likeliest_of_each_sentence_are_scored_and_the_others_are_none(words
     for (first, last), budget in zip(SENTENCES.tolist(), (8, 2, 9), strict=True):
         inside = [r for r, (a, b) in enumerate(bounds.tolist()) if first <= a and b <= last]
         best = sorted(inside, key=lambda row: -looks[row].item())[:budget]
-        full = head.spans.score_bounds(view.words, view.weights, bounds[best])
+        full = head.score_bounds(view, bounds[best])
         torch.testing.assert_close(scores[best], full)
         others = [row for row in inside if row not in best]
         assert (scores[others].softmax(-1)[:, 0] == 1).all()

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from spanloom.nn import spans as room
+from spanloom.nn import span_features, spans
 from spanloom.nn.candidates import Candidates
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer, prefix_sums, segment_means
+from spanloom.nn.span_features import prefix_sums, segment_means
+from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -154,10 +155,12 @@ def test_all_candidates_are_scored_as_each_is_by_itself(lengths, width, chunk):
     scorer = SpanScorer(SpanProjection(5, 8, 9), OutputFeedForward(8, 3, 0.5), num_labels=3).eval()
     weights = SpanAttention(5)(words)
     alone = scorer.output(scorer.projection(words, weights, Candidates(width).bounds(sentences)))
-    learnt = scorer(words, weights, Candidates(width).starts(sentences))
+    starts = Candidates(width).starts(sentences)
+    learnt = scorer(scorer.projection.features(words, weights), starts)
     with pytest.MonkeyPatch.context() as patch, torch.no_grad():
-        patch.setattr(room, "_CHUNK", chunk)
-        chunked = scorer(words, weights, Candidates(width).starts(sentences))
+        for room in (span_features, spans):
+            patch.setattr(room, "CHUNK", chunk)
+        chunked = scorer(scorer.projection.features(words, weights), starts)
     torch.testing.assert_close(learnt, alone, **CLOSE)
     torch.testing.assert_close(chunked, alone, **CLOSE)
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn import spans as room
+from spanloom.nn import span_features, spans
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import Candidates
 from spanloom.nn.feedforward import OutputFeedForward
@@ -33,12 +33,10 @@ def _scored(sparse, lengths, width, seed, *, learning=True):
     words = torch.randn(sum(lengths), 5, requires_grad=True)
     some = Candidates(width).starts(_sentences(lengths))
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
-        patch.setattr(room, "_SPARSE", sparse)
-        weights = attention(words)
-        blocks = sum(
-            1 for _ in scorer.projection.blocks(scorer.projection.features(words, weights), some)
-        )
-        scores = scorer(words, weights, some)
+        patch.setattr(span_features, "_SPARSE", sparse)
+        features = scorer.projection.features(words, attention(words))
+        blocks = sum(1 for _ in features.blocks(some))
+        scores = scorer(features, some)
     if not learning:
         return scores, blocks, ()
     way = torch.randn(scores.shape, generator=torch.Generator().manual_seed(seed))
@@ -66,7 +64,8 @@ def test_in_use_they_are_scored_as_in_training_whatever_is_held_at_a_time(
 ):
     lengths = [9, 2, 5]
     wanted, _, _ = _scored(NONE_GATHERED, lengths, 6, 4)
-    monkeypatch.setattr(room, "_CHUNK", chunk)
+    for room in (span_features, spans):
+        monkeypatch.setattr(room, "CHUNK", chunk)
     found, _, _ = _scored(sparse, lengths, 6, 4, learning=False)
     assert len(found) == len(Candidates(6).bounds(_sentences(lengths)))
     torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)

@@ -196,7 +196,7 @@ def test_spans_that_the_coarse_scorer_prunes_are_none(loss):
     )
     fast = head.loss(inputs, gold)["span"]
     target = target_of(GOLD)
-    scores = scorer(inputs.words, inputs.weights, head.candidates.starts(SENTENCES))
+    scores = scorer(scorer.spans_of(inputs), head.candidates.starts(SENTENCES))
     is_whole = [pair in SENTENCES.tolist() for pair in BOUNDS.tolist()]
     kept = torch.tensor([tuple(pair) in coarse.kept for pair in BOUNDS.tolist()])
     kept |= (target > 0) | torch.tensor(is_whole)

@@ -54,6 +54,18 @@ class LevelSpec(Options):
     options: Raw = {}
 
 
+class SpanLayerSpec(Options):
+    """A projection of words to spans that several tasks read in place of one of their own."""
+
+    name: Name = Field(description="what tasks call it")
+    level: Name = Field(default=TRUNK, description="the level it reads, or trunk")
+    hidden_size: int = Field(default=128, ge=8, le=4096, description="size of a span's vector")
+    dropout: float = Field(default=0.3, ge=0, lt=1, description="dropout of the vectors it reads")
+    boundary_context: bool = Field(
+        default=False, description="the words before and after a span are read with it"
+    )
+
+
 class CorpusPartSpec(Options):
     """A corpus that is part of a joined one, and the map of its labels."""
 
@@ -75,6 +87,9 @@ class TaskSpec(Options):
     )
     kind: Name = Field(description="the kind of task: a file name in tasks/")
     level: Name = Field(default=TRUNK, description="the level its heads read, or trunk")
+    span_layer: Name | None = Field(
+        default=None, description="the span layer its head reads; null: a projection of its own"
+    )
     layer: str = Field(
         default="main", min_length=1, description="the layer of the documents it learns"
     )
@@ -214,6 +229,9 @@ class Recipe(Options):
     levels: tuple[LevelSpec, ...] = Field(
         default=(), description="contextual layers, bottom to top"
     )
+    span_layers: tuple[SpanLayerSpec, ...] = Field(
+        default=(), description="projections of spans that heads of several tasks read"
+    )
     tasks: dict[Name, TaskSpec] = Field(min_length=1, description="what is learnt from which data")
     corpora: dict[Name, Annotated[tuple[CorpusPartSpec, ...], Field(min_length=1)]] = Field(
         default={}, description="corpora made of layers of others, labels mapped or as they are"
@@ -316,7 +334,7 @@ def to_plain(recipe: Recipe) -> Raw:
     data["trunk"] = [part["options"] for part in data["trunk"]]
     for spec in (*data["levels"], *data["tasks"].values()):
         spec.update(spec.pop("options"))
-    for key in ("vocabulary", "corpora"):
+    for key in ("vocabulary", "corpora", "span_layers"):
         if not data[key]:
             del data[key]
     if recipe.card == CardSpec():
@@ -370,12 +388,41 @@ def _check_names(recipe: Recipe) -> None:
         levels.append(level.name)
     for name, task in recipe.tasks.items():
         _check_known(task.level, levels, recipe.at("tasks", name, "level"), "level")
+    _check_span_layers(recipe, levels)
     if recipe.kept_tasks and all(recipe.tasks[name].on_request for name in recipe.kept_tasks):
         raise recipe.at("tasks").error("each is on_request, so that nothing runs unless asked for")
     for index in range(len(recipe.stages)):
         _check_stage(recipe, index)
     for name, parts in recipe.corpora.items():
         _check_corpus(recipe, name, [part.data for part in parts])
+
+
+def _check_span_layers(recipe: Recipe, levels: Sequence[str]) -> None:
+    """Raise ``RecipeError`` for a span layer that is not there, is there twice, or is not read.
+
+    A span layer and the tasks that read it read one level.
+    """
+    layers = {layer.name: layer for layer in recipe.span_layers}
+    readers = {task.span_layer for task in recipe.tasks.values()}
+    names = [layer.name for layer in recipe.span_layers]
+    for index, layer in enumerate(recipe.span_layers):
+        location = recipe.at("span_layers", index)
+        _check_known(layer.level, levels, location.location_of("level"), "level")
+        if layer.name in names[:index]:
+            raise location.location_of("name").error(f"{layer.name!r} is taken")
+        if layer.name not in readers:
+            raise location.error(f"no task reads the span layer {layer.name!r}")
+    for name, task in recipe.tasks.items():
+        if task.span_layer is None:
+            continue
+        location = recipe.at("tasks", name, "span_layer")
+        _check_known(task.span_layer, layers, location, "span layer")
+        level = layers[task.span_layer].level
+        if task.level != level:
+            raise location.error(
+                f"reads {level}, expected the level of the task, {task.level}: "
+                f"got the span layer {task.span_layer!r}"
+            )
 
 
 def _check_corpus(recipe: Recipe, name: str, sources: Sequence[str]) -> None:

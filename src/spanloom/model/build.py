@@ -13,10 +13,11 @@ from spanloom.embedders import _encoder_check
 from spanloom.embedders._base import Embedder
 from spanloom.embedders.transformer import Transformer
 from spanloom.errors import ModelError
-from spanloom.model.network import Network, TaskInputs
+from spanloom.model.network import Heads, Network, TaskInputs
 from spanloom.model.plan import EMBEDDING, TOKEN, Plan
 from spanloom.nn import recurrent
 from spanloom.nn.corpus_vectors import CorpusVectors
+from spanloom.nn.span_layer import SpanLayer
 from spanloom.tasks._base import HeadInputSpec, Task
 
 
@@ -38,6 +39,7 @@ def network(plan: Plan, tasks: Mapping[str, Task], trunk: Sequence[nn.Module]) -
         embeddings = nn.Embedding(len(recipe.tasks), extra_dim)
     tokens = _task_tokens(len(recipe.tasks), trunk) if recipe.sharing == TOKEN else None
     routes = {name: task.route for name, task in plan.kept_tasks.items()}
+    span_layers = _span_layers(plan, dims)
     heads: dict[str, nn.Module] = {}
     specs: dict[str, HeadInputSpec] = {}
     for name, task in tasks.items():
@@ -45,20 +47,33 @@ def network(plan: Plan, tasks: Mapping[str, Task], trunk: Sequence[nn.Module]) -
         if level_name not in dims:
             raise recipe.at("tasks", name).error(f"reads {level_name}, which needs a transformer")
         if head not in heads:
-            specs[head] = HeadInputSpec(
-                dims[level_name] + extra_dim, vocab_size, piece_dim, dims[TRUNK]
-            )
+            layer = routes[name].span_layer
+            span_dim = None if layer is None else span_layers[layer].dim
+            sizes = vocab_size, piece_dim, dims[TRUNK], span_dim
+            specs[head] = HeadInputSpec(dims[level_name] + extra_dim, *sizes)
             heads[head] = task.build_head(specs[head])
     return Network(
         trunk,
         levels,
         recipe.levels,
-        heads,
-        routes,
-        specs,
+        span_layers,
+        Heads(heads, routes, specs),
         TaskInputs(embeddings, tokens, _corpus_vectors(plan, specs)),
         recipe.embedding_dropout,
     )
+
+
+def _span_layers(plan: Plan, dims: Mapping[str, int]) -> dict[str, SpanLayer]:
+    """Make the span layers; ``dims`` are the sizes of the levels that they read."""
+    return {
+        spec.name: SpanLayer(
+            dims[spec.level],
+            spec.hidden_size,
+            dropout=spec.dropout,
+            boundary_context=spec.boundary_context,
+        )
+        for spec in plan.recipe.span_layers
+    }
 
 
 def _corpus_vectors(plan: Plan, specs: Mapping[str, HeadInputSpec]) -> dict[str, CorpusVectors]:

@@ -295,10 +295,11 @@ class Model:
             for index, item in enumerate(open_documents)
             for instance in reader.instances(index, item.tokens, limits, self.tokenize_prompt)
         ]
-        for group in bucket_by_length(instances, words, window=window):
-            checkpoint()
-            batch = collate(group, self.subword_tokenizer, window).to(self.compute.device)
-            with torch.inference_mode(), self.compute.autocast():
+        # one context for all batches: it keeps the weights that it has converted until it ends
+        with torch.inference_mode(), self.compute.autocast():
+            for group in bucket_by_length(instances, words, window=window):
+                checkpoint()
+                batch = collate(group, self.subword_tokenizer, window).to(self.compute.device)
                 inputs = self.network.head_inputs(batch, tasks)
                 _check_finite(inputs)
                 for name, task in tasks.items():
@@ -393,9 +394,14 @@ def _log_shortened(
 
 
 def _check_finite(inputs: Mapping[str, HeadInputs]) -> None:
-    """Raise ``ModelError`` for inputs of heads that are not finite."""
+    """Raise ``ModelError`` for inputs of heads that are not finite; tasks may share them."""
+    checked: set[int] = set()
     for name, head_inputs in inputs.items():
-        if not bool(head_inputs.word_vectors.isfinite().all()):
+        words = head_inputs.word_vectors
+        if id(words) in checked:
+            continue
+        checked.add(id(words))
+        if not bool(words.isfinite().all()):
             raise ModelError(
                 f"task {name!r}: the network's vectors are nan or inf; its weights are broken"
             )

@@ -15,6 +15,8 @@ from spanloom.nn.corpus_vectors import CorpusVectors
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.recurrent import Recurrent
+from spanloom.nn.span_features import SpanFeatures
+from spanloom.nn.span_layer import SpanLayer
 from spanloom.tasks._base import HeadInputSpec
 from spanloom.tensors import Batch, HeadInputs
 
@@ -36,6 +38,19 @@ class TaskInputs:
     corpora: Mapping[str, CorpusVectors] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The heads that tasks own or share.
+
+    ``routes`` tell which head each task uses, and what this reads. ``input_specs`` are the sizes
+    that each head was built with.
+    """
+
+    modules: Mapping[str, nn.Module]
+    routes: Mapping[str, HeadRoute]
+    input_specs: Mapping[str, HeadInputSpec]
+
+
 class Network(nn.Module):
     """Concatenated embedders, the levels above them, and heads that tasks own or share.
 
@@ -47,24 +62,24 @@ class Network(nn.Module):
         trunk: Sequence[nn.Module],
         levels: Mapping[str, Recurrent],
         level_specs: Sequence[LevelSpec],
-        heads: Mapping[str, nn.Module],
-        routes: Mapping[str, HeadRoute],
-        head_input_specs: Mapping[str, HeadInputSpec],
+        span_layers: Mapping[str, SpanLayer],
+        heads: Heads,
         task_inputs: TaskInputs,
         dropout: float,
     ) -> None:
-        """``levels`` go bottom to top; ``routes`` are by task, ``head_input_specs`` by head."""
+        """``levels`` go bottom to top; ``dropout`` is that of the trunk's word vectors."""
         super().__init__()
         self.trunk = nn.ModuleList(trunk)
         self.levels = nn.ModuleDict(levels)
-        self.heads = nn.ModuleDict(heads)
+        self.span_layers = nn.ModuleDict(span_layers)
+        self.heads = nn.ModuleDict(heads.modules)
         self.task_embeddings = task_inputs.embeddings
         tokens = task_inputs.tokens
         self.task_tokens = None if tokens is None else nn.ModuleList(tokens)
         self.corpus_vectors = nn.ModuleDict(task_inputs.corpora)
         self.specs = {spec.name: spec for spec in level_specs}
-        self.routes = dict(routes)
-        self.head_input_specs = dict(head_input_specs)
+        self.routes = dict(heads.routes)
+        self.head_input_specs = dict(heads.input_specs)
         self.dropout = Dropout(dropout)
 
     @property
@@ -77,16 +92,24 @@ class Network(nn.Module):
         return self.heads[self.routes[task].head]
 
     def head_inputs(self, batch: Batch, tasks: Iterable[str]) -> dict[str, HeadInputs]:
-        """Return the inputs of each task's head; tasks of one level share their word vectors."""
+        """Return the inputs of each task's head; tasks of one level share their word vectors.
+
+        A span layer projects these once for all tasks that read it.
+        """
         names = list(tasks)
         by_level = self.encode(batch, {self.routes[name].level for name in names})
-        inputs = {
-            name: self._with_task_embedding(name, by_level[self.routes[name].level])
-            for name in names
-        }
+        spans: dict[str, SpanFeatures] = {}
+        for route in map(self.routes.__getitem__, names):
+            if route.span_layer is not None and route.span_layer not in spans:
+                words = by_level[route.level].word_vectors
+                spans[route.span_layer] = self.span_layers[route.span_layer](words, batch.sentences)
+        inputs = {}
         for name in names:
-            if name in self.corpus_vectors:  # such a task has a head of its own, with its name
-                inputs[name] = self.corpus_vectors[name](inputs[name], batch)
+            route = self.routes[name]
+            level = self._with_task_embedding(name, by_level[route.level])
+            if route.span_layer is not None:
+                level = replace(level, span_vectors=spans[route.span_layer])
+            inputs[name] = self._with_corpus_vectors(name, level, batch)
         return inputs
 
     def encode(self, batch: Batch, levels: Iterable[str]) -> dict[str, HeadInputs]:
@@ -157,6 +180,20 @@ class Network(nn.Module):
             word_vectors=extend(inputs.word_vectors),
             cls_vectors=None if cls is None else extend(cls),
         )
+
+    def _with_corpus_vectors(self, task: str, inputs: HeadInputs, batch: Batch) -> HeadInputs:
+        """Add the vectors of the instances' corpora to words and spans, if the task has such."""
+        if task not in self.corpus_vectors:  # such a task has a head of its own, with its name
+            return inputs
+        table = cast(CorpusVectors, self.corpus_vectors[task])
+        inputs, layer = table(inputs, batch), self.routes[task].span_layer
+        if layer is None:
+            return inputs
+        shift = cast(SpanLayer, self.span_layers[layer]).shift(table.of_instances(batch))
+        lengths = batch.instances[:, 1] - batch.instances[:, 0]
+        spans = cast(SpanFeatures, inputs.span_vectors)
+        shifted = spans.shifted(shift.repeat_interleave(lengths, dim=0))
+        return replace(inputs, span_vectors=shifted)
 
     def _with_levels_below(self, levels: Iterable[str]) -> set[str]:
         needed = set(levels)

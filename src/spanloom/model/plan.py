@@ -42,6 +42,11 @@ SEPARATE, EMBEDDING, TOKEN = "separate-heads", "task-embedding", "task-token"
 FAMILY_HEADS = "family-heads"
 # options that shape a head
 _HEAD_OPTIONS = ("hidden_size", "dropout", "crf", "transition_l2", "initialization")
+# options of a projection of a head's own, which a head that reads a span layer does not have
+_PROJECTION_OPTIONS = (
+    *("hidden_size", "boundary_context", "width_embedding"),
+    *("span_content", "span_attention", "pair_scorer"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +69,15 @@ class LevelPlan:
 
 @dataclass(frozen=True, slots=True)
 class HeadRoute:
-    """The level that a task's head reads, the head's name, and its row of the task embeddings."""
+    """The level that a task's head reads, the head's name, and its row of the task embeddings.
+
+    ``span_layer`` is the name of the span layer that the head reads, None if it reads none.
+    """
 
     level: str
     head: str
     row: int | None = None
+    span_layer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +244,7 @@ def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
     """Resolve one task."""
     spec, location = recipe.tasks[name], recipe.at("tasks", name)
     kind = tasks.load(spec.kind)
+    _check_span_layer(recipe, name, kind)
     partial = spec.data in recipe.corpora and recipe.has_partial_labels(spec.data)
     if partial and not kind.supports_partial_labels:
         raise location.location_of("data").error(
@@ -247,7 +257,7 @@ def _task(recipe: Recipe, index: int, name: str) -> TaskPlan:
     )
     head = name if has_own_head else kind.family
     row = index if recipe.sharing == EMBEDDING else None
-    route = HeadRoute(kind.level or spec.level, head, row)
+    route = HeadRoute(kind.level or spec.level, head, row, spec.span_layer)
     parts = recipe.corpora.get(spec.data, ())
     biases = recipe.biases.get(name, {})
     task = TaskPlan(name, index, spec, kind, options, route, parts, partial, biases=biases)
@@ -272,6 +282,25 @@ def _check_corpus_vectors(recipe: Recipe, task: TaskPlan) -> None:
     ):
         if is_wrong:
             raise location.location_of("corpus_vectors").error(f"needs {problem}")
+
+
+def _check_span_layer(recipe: Recipe, name: str, kind: TaskType) -> None:
+    """Raise ``RecipeError`` where a head cannot read a span layer, or asks for what is its own."""
+    spec, location = recipe.tasks[name], recipe.at("tasks", name)
+    if spec.span_layer is None:
+        return
+    for problem, is_wrong in (
+        (f"a kind that scores spans, got {spec.kind!r}", not kind.scores_spans),
+        (f"a head of its own (sharing: {SEPARATE})", recipe.sharing != SEPARATE),
+    ):
+        if is_wrong:
+            raise location.location_of("span_layer").error(f"needs {problem}")
+    for key in _PROJECTION_OPTIONS:
+        if key in spec.options:
+            raise location.location_of(key).error(
+                f"is for heads with a projection of their own, this one reads the span layer "
+                f"{spec.span_layer!r}: leave out one of the two"
+            )
 
 
 def _check_own_heads(recipe: Recipe, planned: Iterable[TaskPlan]) -> None:
@@ -318,6 +347,8 @@ def _check_names(plan: Plan) -> None:
     """Raise ``RecipeError`` for a name that torch's containers of modules use themselves."""
     at = plan.recipe.at
     named = [(level.spec.name, at("levels", row)) for row, level in enumerate(plan.levels)]
+    spans = enumerate(plan.recipe.span_layers)
+    named += [(layer.name, at("span_layers", row)) for row, layer in spans]
     named += [(task.route.head, at("tasks", name)) for name, task in plan.kept_tasks.items()]
     for name, location in named:
         if hasattr(nn.ModuleDict(), name):

@@ -14,11 +14,14 @@ from torch import Tensor, nn
 
 from spanloom.cancellation import checkpoint
 from spanloom.nn.gather import gather_rows
+from spanloom.nn.span_layer import SharedSpanProjection
 from spanloom.nn.spans import SpanInputs, SpanProjection
 
 _BLOCK = 512  # mentions whose antecedents are chosen at a time
 _PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 _SLOPE = 0.25  # what a mention twice as far loses before anything is learnt
+
+EndProjection = SpanProjection | SharedSpanProjection
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +54,26 @@ class AntecedentSearch:
 
     def build(self, dim: int, num_width_embeddings: int) -> "CoarseAntecedents":
         """Build the scorer; ``dim`` is the size of word vectors."""
-        return CoarseAntecedents(dim, num_width_embeddings, self)
+        antecedent = SpanProjection(dim, self.rank, num_width_embeddings)
+        return CoarseAntecedents(
+            antecedent, SpanProjection(dim, self.rank, num_width_embeddings), self
+        )
+
+    def build_shared(self, span_dim: int) -> "CoarseAntecedents":
+        """Build the scorer of spans of a span layer; ``span_dim`` is the size of their vectors."""
+        antecedent = SharedSpanProjection(span_dim, self.rank)
+        return CoarseAntecedents(antecedent, SharedSpanProjection(span_dim, self.rank), self)
 
 
 class CoarseAntecedents(nn.Module):
     """Choose the likeliest antecedents of each mention by a learnt bilinear score."""
 
-    def __init__(self, dim: int, num_width_embeddings: int, search: AntecedentSearch) -> None:
-        """``dim`` is the size of word vectors."""
+    def __init__(
+        self, antecedent: EndProjection, anaphor: EndProjection, search: AntecedentSearch
+    ) -> None:
+        """The projections give a span's vectors as an antecedent and as one that refers back."""
         super().__init__()
-        self.antecedent = SpanProjection(dim, search.rank, num_width_embeddings)
-        self.anaphor = SpanProjection(dim, search.rank, num_width_embeddings)
+        self.antecedent, self.anaphor = antecedent, anaphor
         num_buckets = search.horizon.bit_length()  # one for each power of two (Joshi et al. 2019)
         self.distance = nn.Embedding(num_buckets, 1)
         with torch.no_grad():  # near mentions come first until something is learnt
@@ -75,8 +87,8 @@ class CoarseAntecedents(nn.Module):
         types: Float[Tensor, "span type"],
     ) -> CoarseScores:
         """Return the scores of spans; ``types`` are their label probabilities."""
-        antecedents = self.antecedent(inputs.words, inputs.weights, bounds)
-        anaphors = self.anaphor(inputs.words, inputs.weights, bounds) * self.search.rank**-0.5
+        antecedents = self.antecedent.project(inputs, bounds)
+        anaphors = self.anaphor.project(inputs, bounds) * self.search.rank**-0.5
         distances = torch.arange(1, self.search.horizon + 1, device=bounds.device)
         buckets = torch.frexp(distances.float()).exponent.long() - 1  # floor of the logarithm
         mention = torch.logit(1 - types[:, 0], eps=_PROB_EPS)

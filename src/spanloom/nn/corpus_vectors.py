@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from spanloom.tensors import Batch, HeadInputs
@@ -31,7 +31,7 @@ class CorpusVectors(nn.Module):
 
     def forward(self, inputs: HeadInputs, batch: Batch) -> HeadInputs:
         """Return the inputs with the vector of each instance's corpus added."""
-        vectors = self.vectors(self._rows(batch)).to(inputs.word_vectors.dtype)
+        vectors = self.of_instances(batch).to(inputs.word_vectors.dtype)
         lengths = batch.instances[:, 1] - batch.instances[:, 0]
         cls = inputs.cls_vectors
         return replace(
@@ -39,6 +39,11 @@ class CorpusVectors(nn.Module):
             word_vectors=inputs.word_vectors + vectors.repeat_interleave(lengths, dim=0),
             cls_vectors=None if cls is None else cls + vectors,
         )
+
+    def of_instances(self, batch: Batch) -> Float[Tensor, "instance dim"]:
+        """Return the vector of each instance's corpus."""
+        vectors: Tensor = self.vectors(self._rows(batch))
+        return vectors
 
     def _rows(self, batch: Batch) -> Int[Tensor, " instance"]:
         """Return the row of each instance's corpus."""

@@ -11,7 +11,9 @@ from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.spans import SpanInputs, SpanProjection, prefix_sums, segment_means
+from spanloom.nn.span_features import prefix_sums, segment_means
+from spanloom.nn.span_layer import SharedSpanProjection
+from spanloom.nn.spans import SpanInputs, SpanProjection
 from spanloom.tensors import CorefFeatures
 
 _SPEAKER_CASES = 3  # unknown, the same speaker, two speakers
@@ -42,7 +44,8 @@ class PairSizes:
     ``word_dim`` is the size of word vectors, ``token_dim`` that of the token vectors that contents
     are made of (None: they are made of words). ``num_types`` counts span labels, ``num_labels``
     pair labels, both with "none". ``attribute_sizes`` are attributes of pairs, whose scores follow
-    those of labels. ``feedforward`` builds the perceptron above its first layer.
+    those of labels. ``feedforward`` builds the perceptron above its first layer. ``span_dim`` is
+    the size of the vectors of the span layer that the head reads (None: it reads none).
     """
 
     word_dim: int
@@ -54,6 +57,7 @@ class PairSizes:
     attribute_sizes: AttributeSizes = AttributeSizes()
     token_dim: int | None = None
     feedforward: BuildFeedForward = OutputFeedForward
+    span_dim: int | None = None
 
     @property
     def num_columns(self) -> int:
@@ -69,6 +73,12 @@ class PairSizes:
             boundary_context=boundary_context,
             token_dim=self.token_dim,
         )
+
+    def end_projection(self) -> SpanProjection | SharedSpanProjection:
+        """Return a new first layer over span vectors, or over the spans of the span layer."""
+        if self.span_dim is None:
+            return self.projection()
+        return SharedSpanProjection(self.span_dim, self.hidden_size)
 
 
 def mention_scores(types: Float[Tensor, "span type"]) -> Float[Tensor, " span"]:
@@ -117,7 +127,7 @@ class PairScorer(BasePairScorer):
         """``features`` are what pairs read beyond their spans."""
         super().__init__(sizes)
         dim, hidden_size = sizes.word_dim, sizes.hidden_size
-        self.head, self.tail = sizes.projection(), sizes.projection()
+        self.head, self.tail = sizes.end_projection(), sizes.end_projection()
         self.head_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.tail_type = nn.Linear(sizes.num_types, hidden_size, bias=False)
         self.product = nn.Linear(hidden_size, hidden_size, bias=False)
@@ -144,23 +154,22 @@ class PairScorer(BasePairScorer):
         types: Float[Tensor, "span type"],
     ) -> ScorePairs:
         """Return a function that scores pairs; spans are projected once, not once per pair."""
-        vectors = inputs.words, inputs.weights, bounds, None, inputs.tokens
-        heads = self.head(*vectors) + self.head_type(types).float()
-        tails = self.tail(*vectors) + self.tail_type(types).float()
+        heads = self.head.project(inputs, bounds) + self.head_type(types).float()
+        tails = self.tail.project(inputs, bounds) + self.tail_type(types).float()
         context_sums = self._context_sums(inputs.words)
         mentions = mention_scores(types) if self.add_mention_scores else None
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
             head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])
             gap, distance = self._bucket_gap(bounds, pairs)
-            first = (
-                head + tail + self.product(head * tail).float() + self.distance_embedding(distance)
-            )
+            first = head + tail
+            first += self.product(head * tail).float()  # in place: memory takes most of the time
+            first += self.distance_embedding(distance)
             if context_sums is not None:
-                first = first + segment_means(context_sums, gap)
+                first += segment_means(context_sums, gap)
             if inputs.features is not None:
                 first_words = bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
-                first = first + self._embed_features(inputs.features, *first_words)
+                first += self._embed_features(inputs.features, *first_words)
             scores: Tensor = self.output(first).float()
             if mentions is None:
                 return scores

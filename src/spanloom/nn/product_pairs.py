@@ -74,8 +74,7 @@ class ProductPairScorer(BasePairScorer):
         types: Float[Tensor, "span type"],
     ) -> ScorePairs:
         """Return a function that scores pairs; ``types`` count only as mention scores."""
-        projected = inputs.words, inputs.weights, bounds, None, inputs.tokens
-        heads, tails = self.head(*projected), self.tail(*projected)
+        heads, tails = self.head.project(inputs, bounds), self.tail.project(inputs, bounds)
         vectors = span_vectors(inputs, bounds)
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:

@@ -138,9 +138,7 @@ class SpanPairDecoder:
         """Return the label probabilities that pairs read of given spans."""
         if not self.scores_given:
             return F.one_hot(given.labels, head.spans.labels).float()
-        scores = head.spans.score_bounds(
-            inputs.words, inputs.weights, given.bounds, inputs.neighbors, inputs.tokens
-        )
+        scores = head.score_bounds(inputs, given.bounds)
         return scores[:, : head.spans.labels].softmax(-1)
 
     def predict_spans(self, head: SpanRelation, inputs: SpanInputs) -> KeptSpans:

@@ -17,7 +17,7 @@ from spanloom.nn.pairs import (
 )
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanInputs
-from spanloom.tensors import CorefFeatures, Losses, SpanTargets
+from spanloom.tensors import CorefFeatures, Losses, SpanTargets, SpanVectors
 
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _PRUNED_SCORE = -1e4  # the labels' score of a span that the coarse scorer pruned: it has none
@@ -55,18 +55,24 @@ class SpanRelation(nn.Module):
         pair_groups: Int[Tensor, "run 2"] | None = None,
         features: CorefFeatures | None = None,
         tokens: Float[Tensor, "word token"] | None = None,
+        shared: SpanVectors | None = None,
     ) -> SpanInputs:
         """Compute what span and pair scores share; by default pairs stay inside sentences.
 
         ``tokens`` are the trunk's vectors, for heads that read them; they get no more dropout.
+        ``shared`` are the spans of a span layer, for heads without an attention of their own.
         """
         assert tokens is not None or not (self.reads_tokens or self.attends_tokens), "no tokens"
         words = self.dropout(words)
         groups = sentences if pair_groups is None else pair_groups
-        weights = self.attention(tokens if self.attends_tokens else words)
+        if self.attention is None:
+            assert shared is not None, "a head that reads a span layer was not given its spans"
+            weights = shared.weights
+        else:
+            weights = self.attention(tokens if self.attends_tokens else words)
         contents = tokens if self.reads_tokens else None
         return SpanInputs(
-            words, weights, sentences, groups, neighbors(sentences), features, contents
+            words, weights, sentences, groups, neighbors(sentences), features, contents, shared
         )
 
     def score_spans(
@@ -85,9 +91,7 @@ class SpanRelation(nn.Module):
             coarse_scores = self.score_coarse(inputs) if coarse_scores is None else coarse_scores
             return self._score_survivors(self.coarse_scorer, inputs, coarse_scores, gold)
         starts = self.candidates.starts(inputs.sentences)
-        scores: Tensor = self.spans(
-            inputs.words, inputs.weights, starts, inputs.neighbors, inputs.tokens
-        )
+        scores: Tensor = self.spans(self.spans.spans_of(inputs), starts)
         return scores
 
     def score_coarse(self, inputs: SpanInputs) -> Float[Tensor, " span"]:
@@ -109,7 +113,7 @@ class SpanRelation(nn.Module):
         """Score in full the spans that coarse pruning keeps; the others get "none"."""
         sentences, bounds = inputs.sentences, self.candidates.bounds(inputs.sentences)
         kept = coarse_scorer.select(coarse_scores, self.candidates, bounds, sentences, gold)
-        kept_scores = self._score_bounds(inputs, bounds[kept])
+        kept_scores = self.score_bounds(inputs, bounds[kept])
         pruned_scores = kept_scores.new_full((kept_scores.shape[1],), _PRUNED_SCORE)
         pruned_scores[0] = 0.0
         return pruned_scores.expand(len(bounds), -1).index_copy(0, kept, kept_scores)
@@ -121,14 +125,13 @@ class SpanRelation(nn.Module):
             return ScoredSpans(self.score_spans(inputs), bounds, inputs.pair_groups)
         scores, sentences = self.score_coarse(inputs), inputs.sentences
         bounds = bounds[self.coarse_scorer.select(scores, self.candidates, bounds, sentences)]
-        return ScoredSpans(self._score_bounds(inputs, bounds), bounds, inputs.pair_groups)
+        return ScoredSpans(self.score_bounds(inputs, bounds), bounds, inputs.pair_groups)
 
-    def _score_bounds(
+    def score_bounds(
         self, inputs: SpanInputs, bounds: Int[Tensor, "span 2"]
     ) -> Float[Tensor, "span label"]:
-        return self.spans.score_bounds(
-            inputs.words, inputs.weights, bounds, inputs.neighbors, inputs.tokens
-        )
+        """Return the scores of some spans, which need not be candidates."""
+        return self.spans.score_bounds(self.spans.spans_of(inputs), bounds)
 
     def pair_scorer(
         self, inputs: SpanInputs, bounds: Int[Tensor, "kept 2"], types: Float[Tensor, "kept type"]

@@ -16,11 +16,12 @@ class SpanParts:
 
     With a ``coarse_scorer`` only the candidates that it keeps are scored in full. ``pruner`` tells
     how many spans form pairs. With ``reads_tokens`` contents of spans are made of the trunk's
-    vectors, and with ``attends_tokens`` the attention reads these, too.
+    vectors, and with ``attends_tokens`` the attention reads these, too. ``attention`` is None where
+    spans are those of a span layer.
     """
 
     candidates: Candidates
-    attention: SpanAttention
+    attention: SpanAttention | None
     scorer: SpanScorer
     loss: SpanLoss = all_spans_loss
     coarse_scorer: CoarseSpanScorer | None = None

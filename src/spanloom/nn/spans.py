@@ -7,9 +7,8 @@ over ``z`` is linear, so it is applied to words once, and a span only adds four 
 start, its end, its content (a difference of prefix sums) and its width.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 from jaxtyping import Float, Int
@@ -20,11 +19,15 @@ from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import Candidates, Pruner, group_of, top_k_mask
 from spanloom.nn.feedforward import FeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.span_bags import SpanBags
-from spanloom.tensors import CorefFeatures
+from spanloom.nn.span_features import (
+    CHUNK,
+    SpanFeatures,
+    chunks_of,
+    prefix_sums,
+    segment_means,
+)
+from spanloom.tensors import CorefFeatures, SpanVectors
 
-_CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
-_SPARSE = 8  # a width whose spans start at fewer than one word in so many is cheaper to gather
 _CLAMP = 10.0  # of attention scores; e^-20 is still exact in the prefix sums' double precision
 
 
@@ -36,6 +39,7 @@ class SpanInputs:
     run of ``pair_groups`` form pairs. ``neighbors`` are the words before and after each word in its
     sentence, -1 for none. ``features`` are the speakers and genres, if the task uses them.
     ``tokens`` are the vectors that contents of spans are made of; None if these are ``words``.
+    ``shared`` are the spans of the span layer that the head reads, if it reads one.
     """
 
     words: Float[Tensor, "word dim"]
@@ -45,6 +49,13 @@ class SpanInputs:
     neighbors: Int[Tensor, "word 2"]
     features: CorefFeatures | None = None
     tokens: Float[Tensor, "word token"] | None = None
+    shared: SpanVectors | None = None
+
+    @property
+    def shared_spans(self) -> SpanVectors:
+        """The spans of the span layer; only heads that read one ask for them."""
+        assert self.shared is not None, "a head that reads a span layer was not given its spans"
+        return self.shared
 
 
 class SpanAttention(nn.Module):
@@ -59,19 +70,6 @@ class SpanAttention(nn.Module):
         """Return positive weights, one per word."""
         weights: Tensor = self.score(words).float().clamp(-_CLAMP, _CLAMP).exp()
         return weights
-
-
-@dataclass(frozen=True, slots=True)
-class SpanFeatures:
-    """Hidden vectors of each word as the first, the last and any word of a span, and its weight.
-
-    Computed once per batch, whatever the number of spans.
-    """
-
-    first: Float[Tensor, "word hidden"]
-    last: Float[Tensor, "word hidden"]
-    contents: Float[Tensor, "word hidden"]
-    weights: Float[Tensor, "word 1"]
 
 
 class SpanProjection(nn.Module):
@@ -119,7 +117,17 @@ class SpanProjection(nn.Module):
         ``boundary_context`` needs, are the words before and after each word, -1 for none.
         ``tokens`` are needed where contents are made of them.
         """
-        return self.gatherer(self.features(words, weights, neighbors, tokens))(bounds)
+        return self.features(words, weights, neighbors, tokens).gather(bounds)
+
+    def project(
+        self, inputs: SpanInputs, bounds: Int[Tensor, "span 2"]
+    ) -> Float[Tensor, "span hidden"]:
+        """Return the layer's output for each span of some inputs."""
+        return self.features_of(inputs).gather(bounds)
+
+    def features_of(self, inputs: SpanInputs) -> SpanFeatures:
+        """Project each word of some inputs to what it adds to spans."""
+        return self.features(inputs.words, inputs.weights, inputs.neighbors, inputs.tokens)
 
     def features(
         self,
@@ -141,106 +149,8 @@ class SpanProjection(nn.Module):
             edge_before, edge_after = self.edge_vectors[:, None]
             first = first + gather_rows(torch.cat([edge_before, before]), neighbors[:, 0] + 1)
             last = last + gather_rows(torch.cat([edge_after, after]), neighbors[:, 1] + 1)
-        return SpanFeatures(first, last, contents, weights)
-
-    def gatherer(
-        self, features: SpanFeatures
-    ) -> Callable[[Int[Tensor, "span 2"]], Float[Tensor, "span hidden"]]:
-        """Return a function from bounds to what ``forward`` returns.
-
-        Without gradients one sum per span adds its vectors and its words' shares of its content,
-        where spans are narrow; other contents are differences of prefix sums.
-        """
-        width_vectors = None if self.width_embedding is None else self.width_embedding.weight
-        bags = None if torch.is_grad_enabled() else _bags(features, width_vectors)
-
-        @cache
-        def content_sums() -> Float[Tensor, "offset column"]:
-            return prefix_sums(features.contents, features.weights)
-
-        def gather(bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
-            if bags is not None and bags.suit(bounds):
-                return bags(bounds)
-            start, end = bounds.unbind(-1)
-            ends = gather_rows(features.first, start) + gather_rows(features.last, end - 1)
-            hidden: Tensor = ends + segment_means(content_sums(), bounds)
-            if self.width_embedding is not None:
-                width = (end - start - 1).clamp(max=self.width_embedding.num_embeddings - 1)
-                hidden = hidden + self.width_embedding(width)
-            return hidden
-
-        return gather
-
-    def iter_by_width(
-        self, features: SpanFeatures, starts: Sequence[Int[Tensor, " _"]]
-    ) -> Iterator[Float[Tensor, "_ hidden"]]:
-        """Yield the output of ``forward`` for all spans of one width, for widths 1, 2, … in turn.
-
-        ``starts`` holds, for each width, the first words of its spans. Sums of contents grow by one
-        word per width, so only the spans that are yielded are gathered.
-        """
-        first, last = features.first, features.last
-        weighted = content_sums = features.contents * features.weights
-        weight_sums = features.weights
-        for extra_words, start in enumerate(starts):
-            if extra_words:
-                content_sums = content_sums[:-1] + weighted[extra_words:]
-                weight_sums = weight_sums[:-1] + features.weights[extra_words:]
-            ends = first[: len(first) - extra_words] + last[extra_words:]
-            hidden = ends + content_sums / weight_sums
-            if self.width_embedding is not None:
-                widths = self.width_embedding.weight
-                hidden = hidden + widths[min(extra_words, len(widths) - 1)]
-            yield gather_rows(hidden, start)
-
-    def blocks(
-        self, features: SpanFeatures, starts: Sequence[Int[Tensor, " _"]]
-    ) -> Iterator[Float[Tensor, "_ hidden"]]:
-        """Yield the output for all spans, width after width; spans of rare widths are gathered."""
-        num_dense = next(
-            (
-                extra_words
-                for extra_words, start in enumerate(starts)
-                if _SPARSE * len(start) < len(features.first)
-            ),
-            len(starts),
-        )
-        yield from self.iter_by_width(features, starts[:num_dense])
-        if num_dense < len(starts):
-            start = torch.cat(list(starts[num_dense:]))
-            counts = torch.tensor([len(start) for start in starts[num_dense:]], device=start.device)
-            widths = torch.arange(num_dense + 1, len(starts) + 1, device=start.device)
-            bounds = torch.stack([start, start + widths.repeat_interleave(counts)], dim=1)
-            yield from map(self.gatherer(features), _chunks(bounds))
-
-
-def _bags(features: SpanFeatures, widths: Float[Tensor, "width hidden"] | None) -> SpanBags:
-    return SpanBags(features.first, features.last, features.contents, features.weights, widths)
-
-
-def _chunks(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
-    """Return all bounds at once where gradients are kept, else in chunks that fit in a cache."""
-    return (bounds,) if torch.is_grad_enabled() else bounds.split(_CHUNK)
-
-
-def prefix_sums(
-    values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"]
-) -> Float[Tensor, "offset column"]:
-    """Return prefix sums (word + 1, dim + 1) of weighted values and, last column, of weights.
-
-    They are in double precision, because a difference of prefix sums cancels.
-    """
-    columns = torch.cat([values * weights, weights], dim=-1).double()
-    return torch.cat([columns.new_zeros(1, columns.shape[1]), columns.cumsum(0)])
-
-
-def segment_means(
-    sums: Float[Tensor, "offset column"], bounds: Int[Tensor, "n 2"]
-) -> Float[Tensor, "n dim"]:
-    """Return the weighted mean over each ``[start, end)`` from prefix sums; 0 if it is empty."""
-    segment_sums = gather_rows(sums, bounds[:, 1]) - gather_rows(sums, bounds[:, 0])
-    weight = segment_sums[:, -1:]
-    return (segment_sums[:, :-1] / weight.masked_fill(weight == 0, 1.0)).float()
+        widths = None if self.width_embedding is None else self.width_embedding.weight
+        return SpanFeatures(first, last, contents, weights, widths)
 
 
 def span_vectors(inputs: SpanInputs, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span vector"]:
@@ -256,14 +166,14 @@ class SpanScorer(nn.Module):
 
     def __init__(
         self,
-        projection: SpanProjection,
+        projection: SpanProjection | None,
         output: FeedForward,
         *,
         num_labels: int,
         attribute_sizes: AttributeSizes = AttributeSizes(),
         predicts_none: bool = True,
     ) -> None:
-        """``output`` is what follows the first layer, ``projection``.
+        """``output`` is what follows the first layer, ``projection`` (None: that of a span layer).
 
         ``num_labels`` includes "none"; scores of ``attribute_sizes`` follow those of labels.
         Without ``predicts_none`` the score of "none" is -inf, so each candidate has a label.
@@ -273,26 +183,25 @@ class SpanScorer(nn.Module):
         self.labels, self.attribute_sizes = num_labels, attribute_sizes
         self.projection, self.output = projection, output
 
+    def spans_of(self, inputs: SpanInputs) -> SpanVectors:
+        """Return the spans that it scores: of its own projection, or of the span layer."""
+        if self.projection is None:
+            return inputs.shared_spans
+        return self.projection.features_of(inputs)
+
     def forward(
-        self,
-        words: Float[Tensor, "word dim"],
-        weights: Float[Tensor, "word 1"],
-        starts: Sequence[Int[Tensor, " _"]],
-        neighbors: Int[Tensor, "word 2"] | None = None,
-        tokens: Float[Tensor, "word token"] | None = None,
+        self, spans: SpanVectors, starts: Sequence[Int[Tensor, " _"]]
     ) -> Float[Tensor, "span label"]:
         """Return unnormalised scores of the spans of width 1, then 2, … (``starts`` per width).
 
         Where no gradient is kept a few widths are scored at a time, so that memory stays bounded.
         """
         scores, pending, num_pending = [], [], 0
-        for block in self.projection.blocks(
-            self.projection.features(words, weights, neighbors, tokens), starts
-        ):
+        for block in spans.blocks(starts):
             checkpoint()
             pending.append(block)
             num_pending += len(block)
-            if num_pending >= _CHUNK and not torch.is_grad_enabled():
+            if num_pending >= CHUNK and not torch.is_grad_enabled():
                 scores.append(self.output(torch.cat(pending)))
                 pending, num_pending = [], 0
         if pending:
@@ -307,17 +216,10 @@ class SpanScorer(nn.Module):
         )
 
     def score_bounds(
-        self,
-        words: Float[Tensor, "word dim"],
-        weights: Float[Tensor, "word 1"],
-        bounds: Int[Tensor, "span 2"],
-        neighbors: Int[Tensor, "word 2"] | None = None,
-        tokens: Float[Tensor, "word token"] | None = None,
+        self, spans: SpanVectors, bounds: Int[Tensor, "span 2"]
     ) -> Float[Tensor, "span label"]:
         """Return scores of the spans ``bounds``; in chunks where no gradient is kept."""
-        features = self.projection.features(words, weights, neighbors, tokens)
-        gather = self.projection.gatherer(features)
-        scores = [self.output(gather(chunk)) for chunk in _chunks(bounds)]
+        scores = [self.output(spans.gather(chunk)) for chunk in chunks_of(bounds)]
         return self._mask_none(torch.cat(scores).float())
 
 
@@ -373,5 +275,5 @@ class CoarseSpanScorer(nn.Module):
         tokens: Float[Tensor, "word token"] | None = None,
     ) -> Float[Tensor, " span"]:
         """Return the log-odds of the spans of width 1, then 2, … (``starts`` per width)."""
-        blocks = self.linear.blocks(self.linear.features(words, weights, tokens=tokens), starts)
-        return torch.cat(list(blocks))[:, 0]
+        features = self.linear.features(words, weights, tokens=tokens)
+        return torch.cat(list(features.blocks(starts)))[:, 0]

@@ -32,13 +32,14 @@ class HeadInputSpec:
     """Input sizes for building a head: word vectors, and the encoder's subword embeddings.
 
     Without an encoder ``vocab_size`` and ``piece_dim`` are 0. ``token_dim`` is the size of the
-    trunk's vectors.
+    trunk's vectors, ``span_dim`` that of the span layer that the head reads (None: it reads none).
     """
 
     word_dim: int
     vocab_size: int = 0
     piece_dim: int = 0
     token_dim: int = 0
+    span_dim: int | None = None
 
 
 class Report(Protocol):
@@ -392,7 +393,7 @@ class TaskType:
     annotated (``annotation.partial_labels``). ``example`` is a small gold document: the page in the
     docs, and the input of the contract test. ``example_unit`` is what counts as one example where a
     recipe limits them. ``complete`` adds to the options what the dataset's card says of how labels
-    are read.
+    are read. The head of a kind that ``scores_spans`` may read a span layer.
     """
 
     options: type[BaseModel]
@@ -406,3 +407,4 @@ class TaskType:
     supports_partial_labels: bool = False
     example_unit: Literal["sentence", "text", "query"] = "sentence"
     complete: Callable[[Any, LabelPrompt], Any] | None = None
+    scores_spans: bool = False

@@ -13,7 +13,7 @@ from spanloom.annotation.partial_labels import UNKNOWN_LABEL, annotated_labels
 from spanloom.data.instances import TokenizedDocument
 from spanloom.document import Document, Layer
 from spanloom.metrics.report import Report, score
-from spanloom.nn.antecedents import AntecedentSearch
+from spanloom.nn.antecedents import AntecedentSearch, CoarseAntecedents
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import Candidates, Pruner, ScoredSpans, text_order
 from spanloom.nn.feedforward import FEEDFORWARDS
@@ -159,23 +159,29 @@ class HeadParts:
     def build(self, spec: HeadInputSpec, vocabulary: Vocabulary, *, coarse: bool) -> SpanRelation:
         """Build the head; ``coarse`` says whether it has a coarse scorer."""
         options = self.options
-        attends_tokens = options.span_attention == "trunk"
         pair_sizes = self._pair_sizes(spec, vocabulary)
         # random weights follow from the order: attention, spans, pairs, coarse scorer
         spans = SpanParts(
             Candidates(vocabulary.max_span_width),
-            SpanAttention(spec.token_dim if attends_tokens else spec.word_dim),
+            self._attention(spec),
             self._span_scorer(pair_sizes, vocabulary),
             self.span_loss,
             pruner=self.pruner,
             reads_tokens=options.span_content == "trunk",
-            attends_tokens=attends_tokens,
+            attends_tokens=options.span_attention == "trunk",
         )
         pairs = self._pair_parts(pair_sizes) if vocabulary.relations else None
         if coarse:
             spans = replace(spans, coarse_scorer=self._coarse_scorer(pair_sizes))
         dropout = options.dropout if options.input_dropout is None else options.input_dropout
         return SpanRelation(spans, pairs, dropout=dropout)
+
+    def _attention(self, spec: HeadInputSpec) -> SpanAttention | None:
+        """Return a new attention; None where the span layer has one."""
+        if spec.span_dim is not None:
+            return None
+        reads_trunk = self.options.span_attention == "trunk"
+        return SpanAttention(spec.token_dim if reads_trunk else spec.word_dim)
 
     def _pair_sizes(self, spec: HeadInputSpec, vocabulary: Vocabulary) -> PairSizes:
         options = self.options
@@ -185,18 +191,24 @@ class HeadParts:
             num_types=1 + len(vocabulary.spans),
             num_labels=1 + len(vocabulary.relations),
             num_width_embeddings=num_widths if options.width_embedding else 0,
-            hidden_size=options.hidden_size,
+            hidden_size=options.hidden_size if spec.span_dim is None else spec.span_dim,
             dropout=options.dropout,
             attribute_sizes=_attribute_sizes(vocabulary.attributes.relations),
             token_dim=spec.token_dim if options.span_content == "trunk" else None,
             feedforward=FEEDFORWARDS[options.perceptron],
+            span_dim=spec.span_dim,
         )
 
     def _span_scorer(self, sizes: PairSizes, vocabulary: Vocabulary) -> SpanScorer:
         attribute_sizes = _attribute_sizes(vocabulary.attributes.spans)
         num_columns = sizes.num_types + attribute_sizes.columns
+        projection = (
+            sizes.projection(boundary_context=self.boundary_context)
+            if sizes.span_dim is None
+            else None
+        )
         return SpanScorer(
-            sizes.projection(boundary_context=self.boundary_context),
+            projection,
             sizes.feedforward(sizes.hidden_size, num_columns, sizes.dropout),
             num_labels=sizes.num_types,
             attribute_sizes=attribute_sizes,
@@ -205,12 +217,16 @@ class HeadParts:
 
     def _pair_parts(self, sizes: PairSizes) -> PairParts:
         scorer = self.pair_scorer(sizes, self.pair_features)
-        search = self.antecedent_search
-        coarse = (
-            None if search is None else search.build(sizes.word_dim, sizes.num_width_embeddings)
-        )
         parts = self.pair_generator, self.pair_loss, self.predicate_selector
-        return PairParts(scorer, *parts, coarse)
+        return PairParts(scorer, *parts, self._coarse_antecedents(sizes))
+
+    def _coarse_antecedents(self, sizes: PairSizes) -> CoarseAntecedents | None:
+        search = self.antecedent_search
+        if search is None:
+            return None
+        if sizes.span_dim is not None:
+            return search.build_shared(sizes.span_dim)
+        return search.build(sizes.word_dim, sizes.num_width_embeddings)
 
     def _coarse_scorer(self, sizes: PairSizes) -> CoarseSpanScorer:
         assert self.coarse_spans_per_word is not None, "a coarse scorer has a number of spans"

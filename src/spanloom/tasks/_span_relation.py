@@ -170,8 +170,9 @@ class SpanRelationTask(LayerTask):
         """Return the inputs of the head; ``targets`` are gold or given annotations."""
         groups = batch.instances if self.across_sentences else batch.sentences
         features = None if targets is None else targets.features
+        tokens, shared = vectors.token_vectors, vectors.span_vectors
         return head.span_inputs(
-            vectors.word_vectors, batch.sentences, groups, features, vectors.token_vectors
+            vectors.word_vectors, batch.sentences, groups, features, tokens, shared
         )
 
     def predict(

@@ -71,9 +71,7 @@ def label_given_spans(
 ) -> tuple[PredictedSpans, PredictedRelations]:
     """Return the given spans, however wide, with their best labels."""
     assert given is not None, "terms are given"
-    scores = head.spans.score_bounds(
-        inputs.words, inputs.weights, given.bounds, inputs.neighbors, inputs.tokens
-    )
+    scores = head.score_bounds(inputs, given.bounds)
     probs, labels = scores[:, 1 : head.spans.labels].softmax(-1).max(-1)
     return PredictedSpans(given.bounds, labels + 1, probs), PredictedRelations()
 
@@ -118,4 +116,4 @@ def _build(setup: TaskSetup[AspectOptions]) -> SpanRelationTask:
     )
 
 
-KIND = TaskType(AspectOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(AspectOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

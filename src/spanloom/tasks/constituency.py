@@ -208,10 +208,9 @@ def _blocks(inputs: SpanInputs) -> Iterator[tuple[int, SpanInputs]]:
         runs = sentences - first
         words, weights = inputs.words[first:end], inputs.weights[first:end]
         tokens = None if inputs.tokens is None else inputs.tokens[first:end]
-        yield (
-            first,
-            SpanInputs(words, weights, runs, runs, neighbors(runs), inputs.features, tokens),
-        )
+        shared = None if inputs.shared is None else inputs.shared.within(first, end)
+        parts = neighbors(runs), inputs.features, tokens, shared
+        yield first, SpanInputs(words, weights, runs, runs, *parts)
 
 
 def _part_parents(spans: Sequence[Span], sentences: Sequence[Sequence[Fragment]]) -> list[Span]:
@@ -271,4 +270,4 @@ def _build(setup: TaskSetup[BracketOptions]) -> ConstituencyTask:
     )
 
 
-KIND = TaskType(BracketOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(BracketOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

@@ -355,4 +355,4 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
     )
 
 
-KIND = TaskType(MentionOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(MentionOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

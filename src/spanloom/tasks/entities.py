@@ -52,5 +52,10 @@ def _build(setup: TaskSetup[LabeledSpanOptions]) -> SpanRelationTask:
 
 
 KIND = TaskType(
-    LabeledSpanOptions, _infer_vocabulary, _build, _SAMPLE, supports_partial_labels=True
+    LabeledSpanOptions,
+    _infer_vocabulary,
+    _build,
+    _SAMPLE,
+    supports_partial_labels=True,
+    scores_spans=True,
 )

@@ -65,4 +65,4 @@ def _build(setup: TaskSetup[TupleOptions]) -> SpanRelationTask:
     return build(setup, str)
 
 
-KIND = TaskType(TupleOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(TupleOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

@@ -50,4 +50,4 @@ def _build(setup: TaskSetup[PredicateOptions]) -> SpanRelationTask:
     return build(setup, str)
 
 
-KIND = TaskType(PredicateOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(PredicateOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

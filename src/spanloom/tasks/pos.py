@@ -67,4 +67,4 @@ def _build(setup: TaskSetup[SpanHeadOptions]) -> SpanRelationTask:
     )
 
 
-KIND = TaskType(SpanHeadOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(SpanHeadOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

@@ -307,4 +307,4 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
     )
 
 
-KIND = TaskType(PairOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(PairOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

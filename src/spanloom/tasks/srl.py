@@ -74,4 +74,4 @@ def _build(setup: TaskSetup[RoleOptions]) -> SpanRelationTask:
     return build(setup, str if setup.options.predict_senses else _name)
 
 
-KIND = TaskType(RoleOptions, _infer_vocabulary, _build, _SAMPLE)
+KIND = TaskType(RoleOptions, _infer_vocabulary, _build, _SAMPLE, scores_spans=True)

@@ -49,11 +49,13 @@ def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
 def inherit(model: Model, earlier: Model) -> list[str]:
     """Copy levels, heads and task inputs of an earlier model; return the names of what is new.
 
-    Levels are matched by name, heads by the names of their tasks if these have the same type and
-    vocabulary. A module is copied whole, or not at all if its shape differs.
+    Levels and span layers are matched by name, heads by the names of their tasks if these have the
+    same type and vocabulary. A module is copied whole, or not at all if its shape differs.
     """
     network, source = model.network, earlier.network
     new = [name for name, level in network.levels.items() if not _copy(level, source.levels, name)]
+    layers = network.span_layers.items()
+    new += [name for name, layer in layers if not _copy(layer, source.span_layers, name)]
     changed = _changed_heads(model, earlier)
     for name, head in network.heads.items():
         if name in changed or not _copy(head, source.heads, name):
