@@ -8,17 +8,10 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
 from spanloom.config import recipe as recipes
+from spanloom.config import specs
 from spanloom.config.options import Options, validate_options
-from spanloom.config.recipe import (
-    EmbedderSpec,
-    LearningRates,
-    Recipe,
-    StageSpec,
-    TaskSpec,
-    dumps,
-    load,
-    loads,
-)
+from spanloom.config.recipe import Recipe, dumps, load, loads
+from spanloom.config.specs import EmbedderSpec, LearningRates, StageSpec, TaskSpec
 from spanloom.config.tokenization import TokenizationSpec
 from spanloom.errors import RecipeError
 from spanloom.training.auto_recipe import with_comments
@@ -271,8 +264,8 @@ def test_reading_a_recipe_needs_no_heavy_import():
 def test_the_frame_describes_every_key():
     for model in (
         recipes.Recipe,
-        recipes.StageSpec,
-        recipes.LearningRates,
+        specs.StageSpec,
+        specs.LearningRates,
         TokenizationSpec,
     ):
         assert all(field.description for field in model.model_fields.values()), model

@@ -10,7 +10,7 @@ import tiny
 import torch
 
 from spanloom.config import recipe as recipes
-from spanloom.config.recipe import CardSpec
+from spanloom.config.specs import CardSpec
 from spanloom.corpora import card as cards
 from spanloom.corpora import prepare
 from spanloom.errors import DataError, NameNotFound

@@ -7,7 +7,7 @@ import tiny
 import torch
 
 from spanloom.config import recipe as recipes
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.corpora import folder
 from spanloom.data.windows import pack
 from spanloom.errors import FormatError

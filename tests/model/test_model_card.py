@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spanloom.config.recipe import CardSpec, EmbedderSpec
+from spanloom.config.specs import CardSpec, EmbedderSpec
 from spanloom.model import model_card
 
 

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, processors
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
 from spanloom.annotation_ids import IdGenerator
-from spanloom.config.recipe import PIECES
+from spanloom.config.specs import PIECES
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize, tokenize_prompt
 from spanloom.data.subwords import subword_tokenizer

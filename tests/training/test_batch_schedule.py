@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.training.batch_schedule import TrainBatch, draw_epoch, shard
 
 STAGE = StageSpec(tasks=("steps", "names"), batch_words=20)

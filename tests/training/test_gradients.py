@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.training.clipping import clipping_warning, iter_weight_warnings
 from spanloom.training.loop import StageTrainer
 from spanloom.training.progress_line import LogIntervals

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from spanloom.config.recipe import LearningRates, StageSpec
+from spanloom.config.specs import LearningRates, StageSpec
 from spanloom.training import checkpoint
 from spanloom.training.checkpoint import Progress
 from spanloom.training.optimizer import (

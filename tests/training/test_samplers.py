@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.config import recipe as recipes
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.errors import RecipeError
 from spanloom.training.samplers import SAMPLERS, Size, check
 

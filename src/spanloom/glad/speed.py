@@ -18,7 +18,7 @@ from pydantic import PositiveFloat, TypeAdapter, ValidationError
 from torch import nn
 
 from spanloom.atomic_io import MANIFEST
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.model.model import Model

@@ -6,7 +6,7 @@ from typing import cast
 from tokenizers import Tokenizer, models, processors
 from torch import nn
 
-from spanloom.config.recipe import PIECES, TRUNK
+from spanloom.config.specs import PIECES, TRUNK
 from spanloom.data import tokenizer_file
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
 from spanloom.embedders import _encoder_check

@@ -10,7 +10,7 @@ from typing import Protocol
 from spanloom.annotation.partial_labels import map_labels
 from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.atomic_io import MANIFEST
-from spanloom.config.recipe import CorpusPartSpec
+from spanloom.config.specs import CorpusPartSpec
 from spanloom.corpora import files, folder
 from spanloom.corpora.splits import SPLITS, splits_of_name
 from spanloom.document import Document

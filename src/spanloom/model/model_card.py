@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from spanloom.config.recipe import EmbedderSpec, Recipe
+from spanloom.config.recipe import Recipe
+from spanloom.config.specs import EmbedderSpec
 from spanloom.embedders._minilm import SOURCES
 from spanloom.model.model import Model
 from spanloom.model.plugin_parts import card_lines

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from spanloom.config.recipe import PIECES, TRUNK, LevelSpec
+from spanloom.config.specs import PIECES, TRUNK, LevelSpec
 from spanloom.embedders.transformer import Transformer
 from spanloom.model.plan import HeadRoute
 from spanloom.nn.corpus_vectors import CorpusVectors

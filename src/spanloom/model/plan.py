@@ -22,14 +22,8 @@ from torch import nn
 
 from spanloom import embedders, tasks
 from spanloom.config.options import Options, did_you_mean, validate_options
-from spanloom.config.recipe import (
-    PIECES,
-    SPECIAL_IDS,
-    CorpusPartSpec,
-    LevelSpec,
-    Recipe,
-    TaskSpec,
-)
+from spanloom.config.recipe import Recipe
+from spanloom.config.specs import PIECES, SPECIAL_IDS, CorpusPartSpec, LevelSpec, TaskSpec
 from spanloom.config.yaml import SourceLocation
 from spanloom.embedders import transformer
 from spanloom.embedders._base import EmbedderType

@@ -27,6 +27,7 @@ from torch import nn
 from spanloom.atomic_io import MANIFEST, verify_folder, write_folder
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
+from spanloom.config.specs import SPECIAL_IDS
 from spanloom.data import tokenizer_file
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
 from spanloom.embedders import _encoder_check
@@ -368,13 +369,13 @@ def _subword_tokenizer(path: Path, recipe: Recipe, vocab_size: int | None) -> Su
     size = largest + 1 if vocab_size is None else vocab_size
     if not 0 <= largest < size:
         raise ModelError(f"{path}: expected pieces from 0 to {size - 1}, got {largest}")
-    special = recipe.vocabulary.get(recipes.SPECIAL_IDS)
+    special = recipe.vocabulary.get(SPECIAL_IDS)
     if not isinstance(special, dict):
         raise ModelError(f"{path.parent / RECIPE}: no special pieces in its vocabulary")
     for name in ("pad", "unk", "mask"):
         if type(special.get(name)) is not int or not 0 <= special[name] < size:
             raise ModelError(
-                f"{path.parent / RECIPE}: vocabulary.{recipes.SPECIAL_IDS}.{name}: expected a "
+                f"{path.parent / RECIPE}: vocabulary.{SPECIAL_IDS}.{name}: expected a "
                 f"number from 0 to {size - 1}, got {special.get(name)!r:.60}"
             )
     subwords = subword_tokenizer(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
-from spanloom.config.recipe import Raw
+from spanloom.config.specs import Raw
 from spanloom.studies.comparison import Scores, is_higher
 from spanloom.studies.job import Job, job, subset
 from spanloom.studies.row import Row, given_gold, primary_score

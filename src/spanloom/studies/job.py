@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
-from spanloom.config.recipe import TRUNK, Raw, Recipe
+from spanloom.config.recipe import Recipe
+from spanloom.config.specs import TRUNK, Raw
 from spanloom.corpora.folder import locate
 from spanloom.errors import RecipeError
 

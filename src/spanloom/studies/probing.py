@@ -23,7 +23,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from spanloom.config.recipe import TRUNK
+from spanloom.config.specs import TRUNK
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora.probing_sets import SPLITS, ProbingSet
 from spanloom.data.collate import bucket_by_length, collate

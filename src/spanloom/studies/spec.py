@@ -11,7 +11,8 @@ from pydantic import Field
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
-from spanloom.config.recipe import Examples, Name, Raw, Recipe, Sharing
+from spanloom.config.recipe import Recipe
+from spanloom.config.specs import Examples, Name, Raw, Sharing
 from spanloom.config.yaml import SourceLocation
 
 Settings = tuple[str, ...]

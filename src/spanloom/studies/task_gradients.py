@@ -11,7 +11,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.errors import DataError
 from spanloom.model.model import Model
 from spanloom.training.batch_schedule import draw_epoch

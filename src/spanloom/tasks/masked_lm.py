@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from spanloom.config.options import Options
-from spanloom.config.recipe import PIECES
+from spanloom.config.specs import PIECES
 from spanloom.data.blocks import BlockReader
 from spanloom.data.collate import split_instances
 from spanloom.data.instance_readers import InstanceReader

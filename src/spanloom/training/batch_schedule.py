@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.data.blocks import BlockReader, Blocks
 from spanloom.data.collate import bucket_by_length
 from spanloom.data.instance_readers import PromptTokenizer

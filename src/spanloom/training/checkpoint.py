@@ -18,7 +18,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor, nn
 
 from spanloom.atomic_io import recover, verify_folder, write_folder
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.errors import TrainingError
 from spanloom.training.optimizer import EMA, SCHEDULES
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.errors import TrainingError
 
 _MOST = 0.5  # of the updates; where more are cut weights hardly act

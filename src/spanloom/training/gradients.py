@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.data.collate import collate
 from spanloom.data.instances import Instance
 from spanloom.data.masking import word_dropout

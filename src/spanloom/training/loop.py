@@ -11,7 +11,8 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from spanloom.config.recipe import StageSpec, dumps
+from spanloom.config.recipe import dumps
+from spanloom.config.specs import StageSpec
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.training import batch_schedule, checkpoint, validation, warm_start

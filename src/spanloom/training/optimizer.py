@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 import torch
 from torch import Tensor, nn
 
-from spanloom.config.recipe import LearningRates, StageSpec
+from spanloom.config.specs import LearningRates, StageSpec
 
 OPTIMIZERS: dict[str, type[torch.optim.Adam]] = {
     "adamw": torch.optim.AdamW,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from spanloom.config.options import did_you_mean
-from spanloom.config.recipe import SPECIAL_IDS, Recipe
+from spanloom.config.recipe import Recipe
+from spanloom.config.specs import SPECIAL_IDS
 from spanloom.corpora import folder
 from spanloom.corpora.folder import locate
 from spanloom.corpora.prepare import read_prompts

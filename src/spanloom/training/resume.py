@@ -13,7 +13,8 @@ from typing import Any
 
 from spanloom.config import yaml
 from spanloom.config.override import differences
-from spanloom.config.recipe import Recipe, StageSpec, dumps
+from spanloom.config.recipe import Recipe, dumps
+from spanloom.config.specs import StageSpec
 from spanloom.errors import TrainingError
 from spanloom.training.checkpoint import Progress
 

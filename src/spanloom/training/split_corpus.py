@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 
 from spanloom.config.options import did_you_mean
-from spanloom.config.recipe import CorpusPartSpec, Recipe
+from spanloom.config.recipe import Recipe
+from spanloom.config.specs import CorpusPartSpec
 from spanloom.corpora import folder
 from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
 from spanloom.data.instances import TokenizedDocument

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.training.batch_schedule import Update
 from spanloom.training.checkpoint import Progress
 

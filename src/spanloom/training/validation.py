@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from spanloom.config.recipe import StageSpec
+from spanloom.config.specs import StageSpec
 from spanloom.data.blocks import BlockReader
 from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instance_readers import InstanceReader
