@@ -8,7 +8,7 @@ from spanloom import formats, scoring, tasks
 from spanloom.config import registry
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
-from spanloom.corpora.sources import TEXT
+from spanloom.corpora.raw_files import TEXT
 from spanloom.data.instance_readers import ChoiceReader
 from spanloom.data.instances import Prompt
 from spanloom.errors import NameNotFound, RecipeError

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from spanloom.corpora import card as cards
-from spanloom.corpora import sources
+from spanloom.corpora import raw_files, sources
 from spanloom.corpora.prepare import prepare, read_prompts
 from spanloom.document import Document, Layer, Span, comparable
 from spanloom.errors import DataError, FormatError, SpanloomError
@@ -204,7 +204,7 @@ def test_a_dataset_stays_whole_where_another_fails(room):
 
 
 def test_the_right_sum_is_accepted(room):
-    digest = sources.digest([room.raw / "a.conll"], room.raw)
+    digest = raw_files.digest([room.raw / "a.conll"], room.raw)
     room.card_texts["tiny"] = PLAIN.replace("format: columns", f"sha256: {digest}, format: columns")
     assert room.prepare().fresh
 
@@ -392,7 +392,7 @@ AT_HAND = [name for name in cards.names() if not cards.load(name).download_instr
 MAKE_ALL = """
 import json, resource, sys, time
 from pathlib import Path
-from spanloom.corpora import card as cards
+from spanloom.corpora import card as cards, raw_files
 from spanloom.corpora.prepare import prepare, read_prompts
 raw, out, *names = sys.argv[1:]
 wrong = {}

@@ -255,7 +255,7 @@ def test_other_tasks_and_other_trunks_are_refused(bench):
     ):
         with pytest.raises(RecipeError, match=problem):
             pretrain.check(plan(bench, **changes))
-    with pytest.raises(RecipeError, match="span_layer"):
+    with pytest.raises(RecipeError, match="mask_layer"):
         plan(bench, text={**TEXT, "masking": "layer"})
 
 

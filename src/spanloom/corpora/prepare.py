@@ -22,7 +22,7 @@ from typing import Any
 from spanloom.config.options import Options, validate_options
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
-from spanloom.corpora import sources
+from spanloom.corpora import raw_files, sources
 from spanloom.corpora.card import Card, LabelPrompt
 from spanloom.corpora.statistics import CorpusStatistics
 from spanloom.document import Document
@@ -78,7 +78,7 @@ def prepare(
     readers; an existing dataset is then unchanged.
     """
     card = cards.load(name)
-    key = _cache_key(name, card, sources.check(card, raw))
+    key = _cache_key(name, card, raw_files.check(card, raw))
     existing = read_summary(out, name)
     if existing is not None and existing.key == key:
         return existing

@@ -1,7 +1,7 @@
 """The designs of a study: which runs they need, and what each of them measures.
 
 A run is planned as a ``Job``; runs that several designs need have the same key and are trained
-once. A ``Cell`` is one measurement: a task under a condition, with one seed.
+once.
 """
 
 import json
@@ -30,65 +30,11 @@ from spanloom.studies.spec import (
     TunedSpec,
     group,
 )
+from spanloom.studies.study_plan import Cell, StudyPlan, Variant
 
 SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
 AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
 ReadRows = Callable[[Iterable[str]], Mapping[str, Row]]
-
-
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One seed, sharing mode and trunk of a study; empty names where a study has but one."""
-
-    seed: int
-    sharing: str = ""
-    trunk: str = ""
-
-    @property
-    def group(self) -> tuple[str, str]:
-        """What seeds have in common: sharing mode and trunk."""
-        return self.sharing, self.trunk
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One measurement: a task under a condition of a design.
-
-    ``partners`` are the tasks that it was learnt with, or after; ``examples`` is the size of its
-    training data (None: all of it). ``job`` is the run whose row holds it. ``label`` is that of its
-    design, part of the condition.
-    """
-
-    design: str
-    condition: str
-    task: str
-    variant: Variant
-    job: Job
-    partners: tuple[str, ...] = ()
-    examples: int | str | None = None
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class StudyPlan:
-    """All cells of a study that can be planned so far; ``waiting`` are designs that need rows."""
-
-    cells: tuple[Cell, ...]
-    waiting: tuple[str, ...]
-
-    @property
-    def jobs(self) -> dict[str, Job]:
-        """The runs by key, each after the runs that it goes on from."""
-        jobs: dict[str, Job] = {}
-
-        def add(job: Job) -> None:
-            if job.before is not None:
-                add(job.before)
-            jobs.setdefault(job.key, job)
-
-        for cell in self.cells:
-            add(cell.job)
-        return jobs
 
 
 @dataclass(slots=True)

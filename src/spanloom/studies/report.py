@@ -7,7 +7,6 @@ from pathlib import Path
 from spanloom.atomic_io import write_file
 from spanloom.errors import PackageMissing
 from spanloom.studies import figures, probing
-from spanloom.studies.designs import StudyPlan
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
 from spanloom.studies.probing import Accuracy
@@ -21,6 +20,7 @@ from spanloom.studies.results import (
 )
 from spanloom.studies.row import Row
 from spanloom.studies.spec import Study
+from spanloom.studies.study_plan import StudyPlan
 
 
 def check_packages(feature: str) -> None:

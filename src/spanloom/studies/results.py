@@ -9,9 +9,10 @@ from statistics import fmean
 
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.comparison import Scores, holm, is_higher
-from spanloom.studies.designs import JOINT, SINGLE, Cell, StudyPlan
+from spanloom.studies.designs import JOINT, SINGLE
 from spanloom.studies.row import Row, Split, own_name, primary_score
 from spanloom.studies.spec import Study
+from spanloom.studies.study_plan import Cell, StudyPlan
 
 FEW_DOCUMENTS = 10  # with fewer there is no test of significance
 SIGNIFICANT = 0.05

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from spanloom.errors import StudyError
-from spanloom.studies.designs import StudyPlan, plan
+from spanloom.studies.designs import plan
 from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import Folders, delete_model
 from spanloom.studies.executors import Executor
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study
+from spanloom.studies.study_plan import StudyPlan
 from spanloom.studies.worker import Outcome
 
 MAX_DEATHS = 5  # of workers over one job, after which it is given up

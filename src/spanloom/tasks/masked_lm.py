@@ -65,11 +65,11 @@ class MaskingOptions(Options):
         0.2, gt=0, lt=1, description="of the geometric distribution of span lengths"
     )
     max_span_length: int = Field(10, ge=1, le=100, description="words of a span at most")
-    span_layer: str = Field(
+    mask_layer: str = Field(
         "", description="with masking: layer, the layer of names or noun phrases, as annotate wrote"
     )
-    span_labels: tuple[str, ...] = Field(
-        (), description="of span_layer, the labels that count, as [NP]; empty: all"
+    mask_labels: tuple[str, ...] = Field(
+        (), description="of mask_layer, the labels that count, as [NP]; empty: all"
     )
     span_boundary_objective: bool = Field(True, description="guess spans from their boundaries too")
     sequences: Literal["single", "pair", "next-sentence"] = Field(
@@ -85,8 +85,8 @@ class MaskingOptions(Options):
 
     @model_validator(mode="after")
     def _check_layer(self) -> "MaskingOptions":
-        if (self.masking == "layer") != bool(self.span_layer):
-            raise ValueError("span_layer: expected with masking: layer, and only then")
+        if (self.masking == "layer") != bool(self.mask_layer):
+            raise ValueError("mask_layer: expected with masking: layer, and only then")
         return self
 
 
@@ -129,8 +129,8 @@ class MaskedLMTask(LayerTask):
 
     masking: Masking
     boundary: bool
-    span_layer: str = ""
-    span_labels: tuple[str, ...] = ()
+    mask_layer: str = ""
+    mask_labels: tuple[str, ...] = ()
     unigrams: Float[Tensor, " vocabulary"] | None = field(default=None, compare=False)
 
     @property
@@ -179,7 +179,7 @@ class MaskedLMTask(LayerTask):
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> TextGold:
         """Return the number of words, and the spans that are masked at once."""
-        spans = layer_spans(document, self.span_layer, self.span_labels)
+        spans = layer_spans(document, self.mask_layer, self.mask_labels)
         words = bounds_array(tokenized.words)
         return TextGold(len(words), whole_words(spans, words) if spans else ())
 
@@ -289,8 +289,8 @@ def _build(setup: TaskSetup[MaskingOptions]) -> MaskedLMTask:
         InstanceReader(BlockReader(options.sequences)),
         masking,
         options.span_boundary_objective,
-        options.span_layer,
-        options.span_labels,
+        options.mask_layer,
+        options.mask_labels,
     )
 
 

@@ -68,7 +68,7 @@ def source(plan: Plan, task: TaskPlan) -> TextSource:
     options = task.options
     assert isinstance(options, MaskingOptions), "pre-training has its options"
     paths = tuple(locate(name, plan.recipe_dir) for name in task.sources)
-    return TextSource(paths, options.exclude, options.span_layer, options.span_labels)
+    return TextSource(paths, options.exclude, options.mask_layer, options.mask_labels)
 
 
 def read(plan: Plan, task: TaskPlan, pieces: SubwordTokenizer) -> TextData:
