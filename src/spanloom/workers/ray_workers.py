@@ -13,16 +13,17 @@ class RayWorkers:
     """Actors of a Ray cluster, one core each; all machines see the same folders."""
 
     def __init__(
-        self, size: int, address: str, make: Callable[[], Callable[[bytes], bytes]]
+        self, size: int | None, address: str, make: Callable[[], Callable[[bytes], bytes]]
     ) -> None:
         """Connect to ``address``; ``make``, called in each actor, returns what answers its jobs.
+
+        ``size`` None is one actor per core of the cluster.
 
         Raises ``ClusterError`` where no cluster can be reached, ``PackageMissing`` without Ray.
         """
         PackageMissing.check("--ray", "ray", "ray")
         import ray
 
-        self.size = size
         self._ray: Any = ray
         self._make = make
         self._running: dict[Any, tuple[str, Any]] = {}
@@ -35,6 +36,7 @@ class RayWorkers:
                 ray.init(address=address, runtime_env=environment)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise ClusterError(f"no Ray cluster at {address}: {error}") from error
+        self.size = size or int(self._ray.cluster_resources().get("CPU", 1))
         self._actor: Any = ray.remote(num_cpus=1)(_Actor)
 
     def start(self, key: str, content: bytes) -> None:
