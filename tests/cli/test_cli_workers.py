@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -161,36 +162,39 @@ def children(pid):
     return [int(child) for child in listed]
 
 
+def begin(command, out):
+    """Start a run, and wait until both of its workers are there and something is kept."""
+    run = subprocess.Popen([*command, str(out)], stderr=subprocess.DEVNULL)
+    for _ in range(3000):
+        if run.poll() is not None or (len(children(run.pid)) == 2 and any(out.glob("[.0-9]*"))):
+            break
+        time.sleep(0.02)
+    return run
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["driver", "worker"])
-def test_kills(home, corpus, tmp_path, victim):
-    """The process, or one of its workers, is killed again and again; the bytes are the same."""
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for name in range(6):
-        many = [Document(d.text, name=f"{name}/{row}") for row, d in enumerate(texts(400, name))]
-        jsonl.write(folder / f"{name}.jsonl", many)
-    model = ("-m", home / "model", "--precision", "fp32", "--resume")
-    command = [sys.executable, "-m", "spanloom", "annotate", folder, *model, "--workers", 2, "-o"]
-    command = [str(word) for word in command]
+def test_kills(home, tmp_path):
+    """A run is killed again and again, or its workers are; the bytes are the same."""
+    (tmp_path / "in").mkdir()
+    for name in range(4):
+        many = [Document(d.text, name=f"{name}/{row}") for row, d in enumerate(texts(300, name))]
+        jsonl.write(tmp_path / "in" / f"{name}.jsonl", many)
+    options = [tmp_path / "in", "-m", home / "model", "--precision", "fp32", "--resume"]
+    command = [sys.executable, "-m", "spanloom", "annotate", *map(str, options)]
+    two = [*command, "--workers", "2", "-o"]
     chance = random.Random(4)
-    for _ in range(3):
-        run = subprocess.Popen([*command, tmp_path / "out"], stderr=subprocess.DEVNULL)
-        started = time.monotonic()
-        while time.monotonic() - started < 60 and run.poll() is None:
-            if len(children(run.pid)) == 2 and any((tmp_path / "out").glob("[.0-9]*")):
-                break
-            time.sleep(0.02)
+    for _ in range(2):
+        run = begin(two, tmp_path / "driver")
         time.sleep(chance.uniform(0, 2))
-        if victim == "worker" and run.poll() is None:
-            subprocess.run(["kill", "-9", str(chance.choice(children(run.pid)))], check=False)
-            time.sleep(1)
         run.send_signal(signal.SIGKILL)
         run.wait()
-    subprocess.run([*command, tmp_path / "out"], check=True, stderr=subprocess.DEVNULL)
-    whole = [*command[:-3], "--workers", "1", "-o", tmp_path / "whole"]
+    subprocess.run([*two, str(tmp_path / "driver")], check=True, stderr=subprocess.DEVNULL)
+    run = begin(two, tmp_path / "worker")
+    os.kill(chance.choice(children(run.pid)), signal.SIGKILL)
+    assert run.wait() == 0
+    whole = [*command, "--workers", "1", "-o", str(tmp_path / "whole")]
     subprocess.run(whole, check=True, stderr=subprocess.DEVNULL)
-    assert files(tmp_path / "out") == files(tmp_path / "whole")
+    assert files(tmp_path / "driver") == files(tmp_path / "worker") == files(tmp_path / "whole")
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -75,6 +76,16 @@ def test_a_worker_that_is_killed_from_outside(workers):
     assert workers.wait() == Answer("a", None)
 
 
+def test_a_worker_that_was_killed_while_it_waited(workers):
+    workers.start("a", b"first")
+    assert workers.wait().content.endswith(b"tsrif")
+    (worker,) = workers._idle
+    worker.process.kill()
+    worker.process.wait()
+    time.sleep(0.1)
+    assert list(in_order(workers, [b"second"]))[0].endswith(b"dnoces")
+
+
 def test_workers_end_with_the_process_that_started_them():
     script = (
         "import sys; from spanloom.workers.executors import LocalWorkers\n"
@@ -95,17 +106,13 @@ def test_workers_end_with_the_process_that_started_them():
     pytest.fail("the worker is still there")
 
 
-def reverse():
-    return lambda content: content[::-1]
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_ray_actors():
     pytest.importorskip("ray")
-    workers = RayWorkers(2, "local", reverse)
+    workers = RayWorkers(2, "local", partial(getattr, bytes, "upper"))
     try:
         jobs = [f"job {number}".encode() for number in range(10)]
-        assert list(in_order(workers, jobs)) == [job[::-1] for job in jobs]
+        assert list(in_order(workers, jobs)) == [job.upper() for job in jobs]
     finally:
         workers.close()

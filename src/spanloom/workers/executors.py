@@ -116,11 +116,17 @@ class _Worker:
         )
         self._answers = answers
         self._key = ""
+        self._has_ended = False
+        self._lock = threading.Lock()  # guards the two
         threading.Thread(target=self._read, daemon=True).start()
 
     def start(self, key: str, content: bytes) -> None:
         """Send a job; a dead worker's job ends at once."""
-        self._key = key
+        with self._lock:
+            self._key = key
+            if self._has_ended:
+                self._answers.put(Answer(key, None))
+                return
         assert self.process.stdin is not None
         try:
             write_frame(self.process.stdin, key, content)
@@ -141,5 +147,7 @@ class _Worker:
             while (frame := read_frame(stream)) is not None:
                 self._key = ""  # before the next job can be sent
                 self._answers.put(Answer(*frame))
-        if self._key:
-            self._answers.put(Answer(self._key, None))
+        with self._lock:
+            self._has_ended = True
+            if self._key:
+                self._answers.put(Answer(self._key, None))
