@@ -57,8 +57,8 @@ def start(
     """Serve a model until SIGTERM or SIGINT, then until all open requests are answered.
 
     ``engines`` are some for short requests and one for long ones; ``hello`` is from the first of
-    them, which is running. Requests that are not computed in time are refused; after ``times.kill`` seconds the process
-    exits with code 1. Raises ``ModelError`` if an engine was lost for good.
+    them, which is running. Requests that are not computed in time are refused; after ``times.kill``
+    seconds the process exits with code 1. Raises ``ModelError`` if an engine was lost for good.
     """
     limits = limits.within(hello.speed, processes=len(engines[0]))
     is_lost = threading.Event()
