@@ -145,6 +145,8 @@ def test_a_broken_shard_ends_the_run_and_what_is_done_stays(annotate, corpus, tm
 def test_wrong_use(fails, source, corpus, tmp_path):
     assert "-o OUT" in fails("annotate", source, "--workers", "2", code=2)
     assert "-o OUT" in fails("annotate", source, "--to", "parquet", code=2)
+    told = fails("annotate", corpus, "-o", corpus / "sub" / "out", code=2)
+    assert "expected a folder outside of the corpus" in told
     (tmp_path / "x.parquet").write_bytes(b"none")
     told = fails("annotate", tmp_path / "x.parquet", "-o", tmp_path / "y.jsonl", code=1)
     assert "x.parquet: no Parquet:" in told

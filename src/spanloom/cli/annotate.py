@@ -166,6 +166,8 @@ def _shards(
     from spanloom.cli.shards import find_shards, open_shards, open_single
 
     if is_corpus and isinstance(source, Path):
+        if out.resolve().is_relative_to(source.resolve()):
+            raise WrongUse(f"-o {out}: expected a folder outside of the corpus {source}")
         return open_shards(find_shards(source), source, out, options.to and to)
     return [open_single(source, out, to, options.encoding)]
 
@@ -191,10 +193,8 @@ def _executor(
         from spanloom.workers.ray_workers import RayWorkers
 
         return RayWorkers(options.workers, options.ray, partial(make_answerer, spec))
-    size = options.workers
-    if size is None:
-        uses_cpu = options.device in (None, "cpu")
-        size = default_workers(sum(shard.size for shard in shards)) if uses_cpu else 1
+    num_bytes = sum(shard.size for shard in shards)
+    size = options.workers or default_workers(num_bytes, options.device)
     if size == 1:
         return InProcess(make_answerer(spec))
     return LocalWorkers(size, worker_command(spec))
