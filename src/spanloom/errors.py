@@ -15,6 +15,8 @@ The tree of classes::
       ModelError        a model folder is incomplete, altered or hostile; nothing in it was run
       PackageMissing    a function needs an extra that is not installed; says which
       TrainingError     training cannot start or continue (diverged loss, foreign checkpoint)
+      WorkerError       worker processes ended, or their work failed
+      ClusterError      a cluster cannot be reached
 
 ``LossWarning`` warns of annotations that a conversion leaves out.
 
@@ -114,8 +116,16 @@ class TrainingError(SpanloomError):
     """Training cannot start or continue."""
 
 
+class WorkerError(SpanloomError):
+    """Worker processes ended before their work was done, or it failed in one of them."""
+
+
+class ClusterError(SpanloomError):
+    """A cluster cannot be reached."""
+
+
 class StudyError(SpanloomError):
-    """Runs of a study failed, or its cluster cannot be reached."""
+    """Runs of a study failed."""
 
 
 class LossWarning(UserWarning):

@@ -93,7 +93,7 @@ class Work:
         )
         with report_os_errors(self.path):
             os.fsync(self.results)
-            write_all(self.log, _json_line(asdict(done)))
+            write_all(self.log, json_line(asdict(done)))
             os.fsync(self.log)
         self.done = done
 
@@ -114,12 +114,12 @@ class Work:
 
         Raises ``StorageError`` for other work.
         """
-        lines = _complete_lines(raw)
+        lines = complete_lines(raw)
         self.done, end = self._read_done(lines)
         if not self.done.units:
             self.begin(work)
             return
-        _check_same(lines[0][0], work, self.path)
+        check_same(lines[0][0], work, self.path)
         self._bytes = self.done.bytes
         os.ftruncate(self.results, self.done.bytes)
         os.ftruncate(self.log, end)
@@ -128,7 +128,7 @@ class Work:
         """Begin anew."""
         os.ftruncate(self.log, 0)
         os.ftruncate(self.results, 0)
-        write_all(self.log, _json_line({"format": _FORMAT, "work": dict(work)}))
+        write_all(self.log, head_line(work))
 
     def _count_input(self, content: bytes) -> None:
         self._inputs += 1
@@ -185,10 +185,10 @@ def _start(in_progress: Work, work: Mapping[str, str], *, resume: bool) -> None:
     if resume:
         in_progress.resume(work, raw)
     else:
-        units = (_parse_done(fields) for fields, _ in _complete_lines(raw))
+        units = (_parse_done(fields) for fields, _ in complete_lines(raw))
         in_progress.replaced = max((unit.inputs for unit in units if unit), default=0)
         in_progress.begin(work)
-    write_all(in_progress.log, _json_line({"process": os.getpid()}))
+    write_all(in_progress.log, json_line({"process": os.getpid()}))
     flush(in_progress.path.parent)
 
 
@@ -199,18 +199,24 @@ def _open_log(log: Path) -> Iterator[int]:
         with open_locked(log, _FLAGS, seconds=0) as handle:
             yield handle
     except LockHeld:
-        lines = _complete_lines(log.read_bytes())
+        lines = complete_lines(log.read_bytes())
         owners = [fields["process"] for fields, _ in lines if "process" in fields]
         name = f"process {owners[-1]}" if owners else "another process"
         problem = f"{name} is at work here; wait for it, or end it first"
         raise StorageError(f"{log}: {problem}") from None
 
 
-def _json_line(fields: Mapping[str, Any]) -> bytes:
+def json_line(fields: Mapping[str, Any]) -> bytes:
+    """Return a line of a log."""
     return json.dumps(fields).encode() + b"\n"
 
 
-def _complete_lines(raw: bytes) -> list[tuple[dict[str, Any], int]]:
+def head_line(work: Mapping[str, str]) -> bytes:
+    """Return the first line of a log, which says what the work is."""
+    return json_line({"format": _FORMAT, "work": dict(work)})
+
+
+def complete_lines(raw: bytes) -> list[tuple[dict[str, Any], int]]:
     """Return the complete lines and where each ends, up to the first that is not."""
     lines: list[tuple[dict[str, Any], int]] = []
     end = 0
@@ -241,11 +247,11 @@ def _hash_range(handle: int, start: int, end: int, digest: "hashlib._Hash") -> b
     return start == end
 
 
-def _check_same(head: Mapping[str, Any], work: Mapping[str, str], path: Path) -> None:
+def check_same(head: Mapping[str, Any], work: Mapping[str, str], path: Path) -> None:
     """Raise ``StorageError`` unless a log begins as the same work."""
     began = head.get("work")
     if head.get("format") != _FORMAT or not isinstance(began, dict):
-        raise StorageError(f"{log_of(path)}: expected a log of format {_FORMAT}; begin anew")
+        raise StorageError(f"{path}: expected a log of format {_FORMAT}; begin anew")
     for key in (*work, *began):
         before, now = began.get(key), work.get(key)
         if before != now:

@@ -158,9 +158,9 @@ def test_one_task(annotate):
 
 def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
     """After so many words the first documents are out before the last are read."""
-    from spanloom.model import model
+    from spanloom.model import stretches
 
-    monkeypatch.setattr(model, "_STRETCH_WORDS", 50)
+    monkeypatch.setattr(stretches, "_MAX_WORDS", 50)
     lines = [json.dumps({"name": str(row), "text": TEXT}) for row in range(40)]
     (tmp_path / "in.jsonl").write_text("\n".join([*lines, "broken"]), encoding="utf-8")
     result = annotate(tmp_path / "in.jsonl", "--to", "json")

@@ -16,6 +16,7 @@ from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder as brat
 from spanloom.model import model as models
+from spanloom.model import stretches
 from spanloom.quantity import quantity
 
 FORMS = ("out.jsonl", "out.txt", "out.html", "out.conllu", "out")
@@ -23,7 +24,7 @@ FORMS = ("out.jsonl", "out.txt", "out.html", "out.conllu", "out")
 
 @pytest.fixture(autouse=True)
 def short_stretches(monkeypatch):
-    monkeypatch.setattr(models, "_STRETCH_WORDS", 150)
+    monkeypatch.setattr(stretches, "_MAX_WORDS", 150)
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +53,20 @@ def tree(path):
 
 def stop_at(monkeypatch, number, error):
     """Have the model raise an error before its stretch of that number is done."""
-    stretches = models.Model.stretches
+    annotate_stretch = models.Model.annotate_stretch
+    count = 0
 
-    def begun(stretch):
+    def stopped(*args, **options):
+        nonlocal count
+        count += 1
+        stretch = annotate_stretch(*args, **options)
+        if count <= number:
+            yield from stretch
+            return
         yield next(stretch)
         raise error
 
-    def stopped(*args, **options):
-        for count, stretch in enumerate(stretches(*args, **options)):
-            yield begun(stretch) if count == number else stretch
-
-    monkeypatch.setattr(models.Model, "stretches", stopped)
+    monkeypatch.setattr(models.Model, "annotate_stretch", stopped)
 
 
 @pytest.mark.parametrize("name", FORMS)

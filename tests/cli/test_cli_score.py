@@ -111,6 +111,12 @@ def test_prepare_mistakes(fails, card, raw, tmp_path):
     assert "no prepared dataset" in fails("glad", "stats", "--data", tmp_path, code=1)
 
 
+@pytest.mark.slow
+def test_prepare_in_processes(fails, tmp_path):
+    out = ("--raw", tmp_path, "-o", tmp_path / "glad", "--workers", "2")
+    assert "did you mean 'wnut17'" in fails("glad", "prepare", "wnut18", "btc", *out, code=1)
+
+
 def test_run_and_board(spanloom, card, raw, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     spanloom("glad", "prepare", "tiny", "--raw", raw, "-o", tmp_path / "glad")

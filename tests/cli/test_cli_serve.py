@@ -59,3 +59,23 @@ def test_a_model_is_served_until_a_signal(process, home):
     assert document["layers"][0]["spans"]
     assert told["tasks"][0]["kind"] == "relations"
     assert str(home) not in json.dumps(told)
+
+
+@pytest.mark.slow
+def test_several_processes_serve_one_model(home):
+    command = [sys.executable, "-m", "spanloom", "serve", "-m", str(home / "model"), "--port", "0"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    many = [*command, "--workers", "2"]
+    with subprocess.Popen(many, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        said = [process.stderr.readline(), process.stderr.readline()]
+        assert "1 thread" in said[0]
+        url = re.search(r"http://\S+:\d+", said[1])[0]
+        body = json.dumps({"texts": ["add 5 ml cold buffer ."] * 100}).encode()
+        head = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(f"{url}/v1/annotate", body, head)
+        with urllib.request.urlopen(asked) as reply:
+            documents = json.load(reply)["documents"]
+        process.send_signal(signal.SIGTERM)
+        assert (process.stderr.read(), process.wait()) == ("", 0)
+    assert len(documents) == 100
+    assert documents[0]["layers"][0]["spans"]

@@ -15,6 +15,7 @@ from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import LayerError, NameNotFound
 from spanloom.formats import jsonl
 from spanloom.model.model import output_layers
+from spanloom.model.stretches import cut_stretches
 
 FREE = ["steps", "names"]  # tasks that need no gold
 
@@ -58,23 +59,19 @@ def test_the_size_of_batches_changes_nothing(model, words):
 def test_stretches_change_nothing(model, monkeypatch):
     documents = [Document(text, name=str(row)) for row, text in enumerate(texts(9, seed=2))]
     usual = list(model.annotate(documents, ["steps"]))
-    monkeypatch.setattr("spanloom.model.model._STRETCH_WORDS", 50)
+    monkeypatch.setattr("spanloom.model.stretches._MAX_WORDS", 50)
     for one, two in zip(usual, model.annotate(iter(documents), ["steps"]), strict=True):
         close(one, two)
 
 
-def test_stretches_grow_and_who_goes_on_behind_one_has_the_same_numbers(model, monkeypatch):
-    monkeypatch.setattr("spanloom.model.model._STRETCH_WORDS", 700)
+def test_a_stretch_by_itself_has_the_same_numbers(model, monkeypatch):
+    monkeypatch.setattr("spanloom.model.stretches._MAX_WORDS", 2000)
     documents = [Document(text, name=str(row)) for row, text in enumerate(texts(40, seed=2))]
-    whole = [list(each) for each in model.stretches(documents, ["steps"], words=100)]
-    sizes = [sum(len(model.tokenize(each).words) + 16 for each in stretch) for stretch in whole]
-    assert len(sizes) >= 5
-    for number, size in enumerate(sizes[:-1]):
-        assert min(700, 100 << number) <= size < min(700, 100 << number) + 120
-    for done in range(1, len(whole)):
-        left = documents[sum(map(len, whole[:done])) :]
-        again = model.stretches(left, ["steps"], words=100, done=done)
-        assert jsonl.dumps(chain(*again)) == jsonl.dumps(chain(*whole[done:]))
+    whole = list(model.annotate(documents, ["steps"]))
+    stretches = list(cut_stretches(documents))
+    assert len(stretches) > 1
+    parts = [model.annotate_stretch(stretch, ["steps"]) for stretch in reversed(stretches)]
+    assert jsonl.dumps(chain(*reversed(parts))) == jsonl.dumps(whole)
 
 
 def test_the_first_document_comes_when_a_batch_is_read(model):

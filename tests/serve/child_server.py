@@ -9,8 +9,8 @@ import time
 from fake_model import ABOUT, Fake, laned
 
 from spanloom.serve.app import application
-from spanloom.serve.batcher import QueueLimits
 from spanloom.serve.limits import Limits
+from spanloom.serve.request_queue import QueueLimits
 from spanloom.serve.server import create_server, listen, run, url_of
 
 fake, limits = Fake(), Limits()

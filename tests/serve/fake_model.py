@@ -11,13 +11,14 @@ from spanloom.annotation.queries import answer_layer
 from spanloom.annotation.text_pairs import TEXT_PAIR, classify
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Lanes, QueueLimits
+from spanloom.serve.batcher import Lanes
 from spanloom.serve.engine import BatchFailed
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.model_info import ModelInfo, TaskInfo
 from spanloom.serve.problem import error_location
 from spanloom.serve.replies import WARNING
+from spanloom.serve.request_queue import QueueLimits
 from spanloom.serve.server import (
     Server,
     ShutdownTimes,
@@ -181,7 +182,7 @@ def until(condition, seconds=30.0):
 
 def laned(annotate, limits=QueueLimits()):
     """Return both lanes, which share a model."""
-    return Lanes(Direct(annotate), Direct(annotate), limits)
+    return Lanes([Direct(annotate)], Direct(annotate), limits)
 
 
 def client_of(url):

@@ -9,9 +9,11 @@ from fake_model import DEADLY, MOOD, NAMES, POISON, Direct, until
 
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document
-from spanloom.serve.batcher import AnnotationFailed, Batcher, QueueFull, QueueLimits, WorkerStopped
+from spanloom.serve.batcher import Batcher
 from spanloom.serve.engine import ProcessLost
 from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.model_thread import AnnotationFailed
+from spanloom.serve.request_queue import QueueFull, QueueLimits, WorkerStopped
 
 dies = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
@@ -26,7 +28,7 @@ def request_for(*texts, tasks=(NAMES,), with_tokens=False):
 
 @contextmanager
 def running(fake, limits=QueueLimits()):
-    with Batcher(Direct(fake), limits) as batcher:
+    with Batcher([Direct(fake)], limits) as batcher:
         until(lambda: batcher.is_ready)
         try:
             yield batcher
@@ -167,7 +169,7 @@ def test_a_model_that_cannot_be_begun_is_never_ready():
             raise ProcessLost
 
     died = threading.Event()
-    with Batcher(Broken(None), on_death=died.set) as batcher:
+    with Batcher([Broken(None)], on_death=died.set) as batcher:
         assert died.wait(30)
         until(lambda: not batcher.is_live)
         assert not batcher.is_ready
@@ -215,7 +217,7 @@ class Stepping(Direct):
 @contextmanager
 def stepping(fake, limits=QueueLimits()):
     engine = Stepping(fake)
-    with Batcher(engine, limits) as batcher:
+    with Batcher([engine], limits) as batcher:
         until(lambda: batcher.is_ready)
         yield engine, batcher
 
@@ -229,6 +231,24 @@ def test_what_nobody_waits_for_is_stopped(fake):
         assert waits.result(30) == ("A",)
         assert (batcher.tally.stopped, batcher.tally.failed) == (1, 0)
     assert fake.batches == [["stopped"], ["a"]]
+
+
+def test_several_models_empty_one_queue(fake):
+    engines = [Stepping(fake), Stepping(fake), Stepping(fake)]
+    with Batcher(engines) as batcher:
+        until(lambda: batcher.is_ready)
+        endless = []
+        for text in ("x1", "x2"):
+            endless.append(batcher.submit(request_for(text)))
+            until(lambda: not batcher.waiting)
+        several = batcher.submit(request_for(*"abcd"))
+        assert several.result(30) == tuple("ABCD")
+        assert not any(future.done() for future in endless)
+        for future in endless:
+            assert future.cancel()
+        until(lambda: batcher.tally.stopped == 2)
+        assert batcher.is_ready
+        assert batcher.tally.texts == 4
 
 
 def test_a_slow_text_does_not_keep_its_batch(fake):
@@ -283,7 +303,7 @@ def test_while_a_model_is_replaced_it_is_neither_ready_nor_live(fake):
 def test_a_model_that_goes_on_with_what_is_over_is_not_ready(fake):
     now = [0.0]
     engine = Stuck(fake)
-    with Batcher(engine, clock=lambda: now[0]) as batcher:
+    with Batcher([engine], clock=lambda: now[0]) as batcher:
         until(lambda: batcher.is_ready)
         stuck = batcher.submit(request_for("a"))
         until(lambda: fake.batches)

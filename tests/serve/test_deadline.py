@@ -8,8 +8,8 @@ import httpx
 from fake_model import ABOUT
 
 from spanloom.serve.app import application
-from spanloom.serve.batcher import AnnotationFailed
 from spanloom.serve.limits import Limits
+from spanloom.serve.model_thread import AnnotationFailed
 
 
 class Begun:

@@ -28,7 +28,7 @@ def request_for(*texts):
 def test_what_is_long_does_not_keep_the_short(many):
     slow, quick = Fake(), Fake()
     slow.door.clear()
-    with Lanes(Direct(quick), Direct(slow), queue_limits(Limits())) as lanes:
+    with Lanes([Direct(quick)], Direct(slow), queue_limits(Limits())) as lanes:
         late = lanes.submit(request_for(*many))
         until(lambda: slow.batches)
         assert len(lanes.submit(request_for("a" * MAX_SHORT)).result(30)) == 1
@@ -105,7 +105,7 @@ def test_a_server_whose_model_is_gone_for_good_ends_with_an_error():
     with listen("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=ask, args=(url_of(listener),))
         thread.start()
-        engines = (Mortal(None), Direct(None))
+        engines = ([Mortal(None)], Direct(None))
         with pytest.raises(ModelError, match="cannot be begun anew"):
             start(engines, Hello(ABOUT, 1e9), listener, times=ShutdownTimes(idle=0.2))
         thread.join()

@@ -9,7 +9,7 @@ from spanloom.errors import StudyError
 from spanloom.studies import execute
 from spanloom.studies import row as rows
 from spanloom.studies.execute import Folders
-from spanloom.studies.executors import LocalWorkers
+from spanloom.studies.executors import open_executor
 from spanloom.studies.run import MAX_DEATHS, read_rows, run
 from spanloom.studies.worker import OUTCOME, Outcome
 
@@ -193,8 +193,8 @@ def answering(monkeypatch, tmp_path):
 
 
 def test_a_worker_that_dies_while_it_answers_has_no_row(study, folders, answering):
-    answering("""read job; printf '{"key": "a", "ro'""")
-    workers = LocalWorkers(1, folders)
+    answering("""read size key; printf '99 %s\\n{"key": "a", "ro' $key""")
+    workers = open_executor(1, folders, None)
     (job,) = planned_jobs(study([JOINT]), folders)
     workers.start(job)
     assert workers.wait() == Outcome(job.key)
@@ -203,8 +203,9 @@ def test_a_worker_that_dies_while_it_answers_has_no_row(study, folders, answerin
 def test_a_worker_answers_one_job_after_the_other(study, folders, answering):
     jobs = planned_jobs(study([SINGLE]), folders)
     answers = [OUTCOME.dump_json(Outcome(job.key, error=job.name)).decode() for job in jobs]
-    answering("\n".join(f"read job; echo '{answer}'" for answer in answers))
-    workers = LocalWorkers(1, folders)
+    script = "read size key; head -c $size > /dev/null; printf '%s %s\\n%s' {} $key '{}'"
+    answering("\n".join(script.format(len(answer), answer) for answer in answers))
+    workers = open_executor(1, folders, None)
     for job in jobs:
         workers.start(job)
         assert workers.wait() == Outcome(job.key, error=job.name)

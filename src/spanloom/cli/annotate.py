@@ -1,23 +1,27 @@
 """``spanloom annotate``: text in, annotation out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanloom import plugins
 from spanloom.cli import in_place as adding
-from spanloom.cli.asking import Asked, format_replies, parse_asked
-from spanloom.cli.console import WrongUse, join_names, log, write_stdout
-from spanloom.cli.inputs import documents, parse_source
+from spanloom.cli.annotator import AnnotationSpec, Annotator
+from spanloom.cli.asking import format_replies
+from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.inputs import parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
-from spanloom.cli.outputs import BRAT, SHOWN, TEXT, ShownLayers, form, needs_cuts, write
-from spanloom.cli.resumable import OutputJob, annotate_into, check
+from spanloom.cli.outputs import BRAT, JSON, PARQUET, SHOWN, TEXT, ShownLayers, form, write
+from spanloom.cli.worker_count import default_workers
 from spanloom.document import Document
 
 if TYPE_CHECKING:
-    from spanloom.model.model import Model
+    from spanloom.cli.shards import Shard
+    from spanloom.workers.executors import Executor
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
 _WRITER_OPTIONS = {"conllu": {"add_sent_metadata": "true"}}
@@ -29,7 +33,10 @@ class AnnotateOptions:
 
     source: Annotated[
         str | None,
-        typer.Argument(metavar="TEXT|FILE|DIR|-", help="a text, .txt, .jsonl, brat folder, stdin"),
+        typer.Argument(
+            metavar="TEXT|FILE|DIR|-",
+            help="a text, .txt, .jsonl, brat folder, folder of .jsonl[.gz] or .parquet, stdin",
+        ),
     ] = None
     model: Annotated[
         str | None,
@@ -63,6 +70,13 @@ class AnnotateOptions:
     resume: Annotated[
         bool, typer.Option("--resume", help="go on with a run into OUT that was not finished")
     ] = False
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="processes of one thread each, with -o; by default free cores"),
+    ] = None
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="local, or ray://HOST:PORT of a cluster")
+    ] = None
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
     precision: Precision = "fastest"
     encoding: Encoding = "utf-8"
@@ -70,60 +84,120 @@ class AnnotateOptions:
 
 @options_of(AnnotateOptions)
 def annotate(options: AnnotateOptions) -> None:
-    """Annotate a text, a file, a brat folder or what is piped in.
+    """Annotate a text, a file, a brat folder, a folder of shards or what is piped in.
 
     FORM is by OUT's name, else text; it may be any format that convert writes. Text shows at most
     three layers of each document; --layers all shows the others, --to table every number. Finished
-    documents are kept in OUT.part until all are, so that --resume goes on after a crash.
+    documents are kept in OUT.part until all are, so that --resume goes on after a crash. Of a
+    folder of .jsonl, .jsonl.gz or .parquet files OUT has a file for each, and a manifest.
 
     Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
     Example: spanloom annotate protocols/ -m runs/wlp --to brat -o annotated/
 
+    Example: spanloom annotate corpus/ -o annotated/ --workers 8
+
     Example: spanloom annotate article.txt -m runs/squad --question "Who built it?"
     """
-    asked = parse_asked(options.question, options.labels, options.range)
     source = parse_source(options.source)
-    layers = None if options.layers is None else _names(options.layers)
-    is_folder = isinstance(source, Path) and source.is_dir()
-    out = options.out
-    output_form = _output_form(options, folder=is_folder)
-    if output_form == BRAT and out is None and not options.in_place and isinstance(source, Path):
-        if is_folder or source.suffix == ".jsonl":
-            raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
-    if out is not None:
-        check(out, output_form)
-    names: Sequence[str] | None = None if options.tasks is None else _names(options.tasks)
-    if options.in_place and asked is not None:
-        raise WrongUse("--in-place goes with no --question, --labels or --range")
-    if options.in_place and isinstance(source, Path):
+    if isinstance(source, Path) and source.suffix == ".ann" and not source.is_dir():
+        raise WrongUse(f"{source}: expected the text to annotate; did you mean {source.stem}.txt?")
+    output_form = _output_form(options, source)
+    spec = _spec(options, output_form)
+    if options.in_place:
+        assert isinstance(source, Path)
         collection = adding.list_documents(source)
-        model = _load_model(options, names)
-        adding.add(model, collection, names)
+        annotator = _load(spec)
+        adding.add(annotator.model, collection, spec.tasks)
+    elif options.out is None:
+        _annotate_to_stdout(options, spec, source)
+    else:
+        _annotate_into(options, spec, source, options.out)
+
+
+def _annotate_to_stdout(
+    options: AnnotateOptions, spec: AnnotationSpec, source: Path | Document
+) -> None:
+    """Annotate documents in this process, and print each as it comes."""
+    from spanloom.cli.shards import open_single
+
+    documents = open_single(source, Path(), spec.to, options.encoding)
+    documents.begin()
+    annotator = _load(spec)
+    predicted = annotator.annotate(documents)
+    if spec.parse_asked() is not None and spec.to == TEXT:
+        _write_replies(predicted, annotator.asked_layers())
         return
-    stream = iter([source]) if isinstance(source, Document) else _readable(source, options.encoding)
-    model = _load_model(options, names, asked)
-    stream = _warned(model, stream)
-    if asked is not None:
-        model, names = asked.prepare(model, names)
-        stream = asked.ask(stream)
-    title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(output_form, {})
-    doubts = _doubts(model, options.model) if names is None and output_form in SHOWN else {}
-    shown = ShownLayers(layers, doubts)
-    if out is None:
-        predicted = model.annotate(stream, names, with_tokens=needs_cuts(output_form))
-        if asked is not None and output_form == TEXT:
-            _write_replies(predicted, [model.layers[name] for name in names or ()])
-            return
-        write(predicted, output_form, None, title=title, writer_options=writer_options, shown=shown)
-        return
-    again = line_of("annotate", replace(options, resume=True))
-    work = _work(model, options.model, names) | ({} if asked is None else asked.work())
-    path = source if isinstance(source, Path) else None
+    title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})
+    shown = ShownLayers(_names(options.layers), annotator.doubts())
+    write(predicted, spec.to, None, title=title, writer_options=writer_options, shown=shown)
+
+
+def _annotate_into(
+    options: AnnotateOptions, spec: AnnotationSpec, source: Path | Document, out: Path
+) -> None:
+    """Annotate documents into a file or folder, by one process or several."""
+    from spanloom.cli.finished import OutputJob
+    from spanloom.cli.resumable import annotate_into, check
+
+    is_corpus = _is_corpus(source, options)
+    shards = _shards(options, source, out, spec.to, is_corpus=is_corpus)
+    if not is_corpus:
+        check(out, spec.to)
+    shards[0].begin()
     job = OutputJob(
-        output_form, out, title, writer_options, shown, work, options.resume, again, path
+        spec.to,
+        out,
+        source.name or "spanloom",
+        _WRITER_OPTIONS.get(spec.to, {}),
+        ShownLayers(_names(options.layers)),
+        options.resume,
+        line_of("annotate", replace(options, resume=True)),
+        source if isinstance(source, Path) else None,
+        is_corpus=is_corpus,
     )
-    annotate_into(model, stream, names, job)
+    annotate_into(_executor(options, spec, shards), shards, job)
+
+
+def _shards(
+    options: AnnotateOptions, source: Path | Document, out: Path, to: str, *, is_corpus: bool
+) -> "list[Shard]":
+    """Return what is read, and what each part of it becomes."""
+    from spanloom.cli.shards import find_shards, open_shards, open_single
+
+    if is_corpus and isinstance(source, Path):
+        if out.resolve().is_relative_to(source.resolve()):
+            raise WrongUse(f"-o {out}: expected a folder outside of the corpus {source}")
+        return open_shards(find_shards(source), source, out, options.to and to)
+    return [open_single(source, out, to, options.encoding)]
+
+
+def _is_corpus(source: Path | Document, options: AnnotateOptions) -> bool:
+    """Return whether OUT becomes a folder of shards, as the source is."""
+    from spanloom.cli.shards import find_shards
+
+    if not (isinstance(source, Path) and source.is_dir() and options.out is not None):
+        return False
+    is_folder = options.out.is_dir() or not options.out.suffix
+    return is_folder and options.to != BRAT and bool(find_shards(source))
+
+
+def _executor(
+    options: AnnotateOptions, spec: AnnotationSpec, shards: "Sequence[Shard]"
+) -> "Executor":
+    """Return what annotates: this process, workers here, or a cluster's."""
+    from spanloom.cli.annotation_worker import LEAN_MEMORY, make_answerer, worker_command
+    from spanloom.workers.executors import InProcess, LocalWorkers
+
+    if options.ray is not None:
+        from spanloom.workers.ray_workers import RayWorkers
+
+        return RayWorkers(options.workers, options.ray, partial(make_answerer, spec))
+    num_bytes = sum(shard.size for shard in shards)
+    size = options.workers or default_workers(num_bytes, options.device)
+    if size == 1:
+        return InProcess(make_answerer(spec))
+    return LocalWorkers(size, worker_command(spec), LEAN_MEMORY)
 
 
 def _write_replies(predicted: Iterable[Document], layers: Sequence[str]) -> None:
@@ -132,90 +206,74 @@ def _write_replies(predicted: Iterable[Document], layers: Sequence[str]) -> None
         write_stdout(f"# {document.name}\n{format_replies(document, layers)}", end="")
 
 
-def _names(option: str) -> list[str]:
-    """Return the names of an option that takes several, with commas."""
-    return [name.strip() for name in option.split(",")]
+def _names(option: str | None) -> list[str] | None:
+    """Return the names of an option that takes several, with commas; None where it is not used."""
+    return None if option is None else [name.strip() for name in option.split(",")]
 
 
-def _doubts(model: "Model", model_path: str | None) -> dict[str, str]:
-    """Return the layers that are wrong more often than right by the model's card, with scores."""
-    from spanloom.model.card_scores import doubtful_layers
-    from spanloom.model.serialization import card_of
-
-    on_request = {name for name, task in model.recipe.tasks.items() if task.on_request}
-    layers = {task: layer for task, layer in model.layers.items() if task not in on_request}
-    return doubtful_layers(card_of(model_path), layers)
-
-
-def _work(model: "Model", model_path: str | None, names: Iterable[str] | None) -> dict[str, str]:
-    """Return what predictions depend on besides the documents."""
-    import torch
-
-    from spanloom.model.serialization import digest_of
-
-    task_names = (name for group in model.encoder_passes(names) for name in group)
-    return {
-        "model": digest_of(model_path),
-        "tasks": join_names(task_names),
-        "compute": f"{model.compute}, torch {torch.__version__}",
-    }
+def _spec(options: AnnotateOptions, output_form: str) -> AnnotationSpec:
+    """Return what annotations depend on; raises ``WrongUse`` for questions that make no sense."""
+    is_saved = output_form == BRAT and options.out is not None and not options.in_place
+    spec = AnnotationSpec(
+        options.model,
+        options.device,
+        options.precision,
+        _names(options.tasks),
+        options.question,
+        options.labels,
+        options.range,
+        output_form,
+        str(options.out) if is_saved else None,
+        list(plugins.modules),
+    )
+    if spec.parse_asked() is not None and options.in_place:
+        raise WrongUse("--in-place goes with no --question, --labels or --range")
+    return spec
 
 
-def _output_form(options: AnnotateOptions, *, folder: bool) -> str:
+def _output_form(options: AnnotateOptions, source: Path | Document) -> str:
     """Return the form of the output; raises ``WrongUse`` for options that exclude each other."""
     if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")
-    if not options.in_place:
-        output_form = form(options.to, options.out, folder=folder)
-        if options.layers is not None and output_form not in SHOWN:
-            raise WrongUse(f"--layers goes with --to {'|'.join(SHOWN)}, not with {output_form}")
-        return output_form
-    if not folder:
+    if options.in_place:
+        return _in_place_form(options, source)
+    is_folder = isinstance(source, Path) and source.is_dir()
+    output_form = form(options.to, options.out, folder=is_folder)
+    if options.to is None and _is_corpus(source, options):
+        output_form = JSON
+    if options.layers is not None and output_form not in SHOWN:
+        raise WrongUse(f"--layers goes with --to {'|'.join(SHOWN)}, not with {output_form}")
+    if options.out is None:
+        _check_stdout(options, output_form, source)
+    return output_form
+
+
+def _check_stdout(options: AnnotateOptions, output_form: str, source: Path | Document) -> None:
+    """Raise ``WrongUse`` for what cannot be printed."""
+    if options.workers is not None or options.ray is not None:
+        raise WrongUse("--workers and --ray go with -o OUT")
+    if output_form == PARQUET:
+        raise WrongUse("--to parquet makes no text; say -o OUT")
+    if output_form == BRAT and isinstance(source, Path):
+        if source.is_dir() or source.suffix == ".jsonl":
+            raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
+
+
+def _in_place_form(options: AnnotateOptions, source: Path | Document) -> str:
+    """Return brat; raises ``WrongUse`` for options that exclude ``--in-place``."""
+    if not (isinstance(source, Path) and source.is_dir()):
         raise WrongUse("--in-place needs a DIR of brat files")
     if options.encoding != "utf-8":
         raise WrongUse("--in-place adds to files in UTF-8; it goes with no --encoding")
     if options.out is not None or options.to not in (None, BRAT):
         raise WrongUse("--in-place writes brat into DIR itself; it goes with no -o or other --to")
+    if options.workers is not None or options.ray is not None:
+        raise WrongUse("--workers and --ray go with -o OUT, not with --in-place")
     return BRAT
 
 
-def _readable(path: Path, encoding: str) -> Iterator[Document]:
-    """Yield the documents of a path; the first is read now, so that mistakes show early."""
-    if path.suffix == ".ann" and not path.is_dir():
-        raise WrongUse(f"{path}: expected the text to annotate; did you mean {path.stem}.txt?")
-    stream = documents(path, encoding)
-    first = next(stream, None)
-    return iter(()) if first is None else _chain(first, stream)
-
-
-def _warned(model: "Model", stream: Iterator[Document]) -> Iterator[Document]:
-    """Yield the documents; log it if the encoder hardly knows the language of the first."""
-    first = next(stream, None)
-    if first is None:
-        return iter(())
-    known = model.known_language()
-    if known and (warning := known.warning([model.tokenize(first)])):
-        log(f"{first.name or 'text'}: {warning}")
-    return _chain(first, stream)
-
-
-def _chain(first: Document, others: Iterable[Document]) -> Iterator[Document]:
-    yield first
-    yield from others
-
-
-def _load_model(
-    options: AnnotateOptions, names: Iterable[str] | None, asked: Asked | None = None
-) -> "Model":
+def _load(spec: AnnotationSpec) -> Annotator:
     """Load a model and log what will be used."""
-    from spanloom.model.serialization import DEFAULT, load
-
-    model = load(options.model, device=options.device, precision=options.precision)
-    passes = model.encoder_passes(names if asked is None else asked.prepare(model, names)[1])
-    task_names = [name for group in passes for name in group]
-    groups = f" ({' | '.join(map(join_names, passes))})" if len(passes) > 1 else ""
-    log(
-        f"model {options.model or DEFAULT} on {model.compute}; tasks: {join_names(task_names)}; "
-        f"encoder passes: {len(passes)}{groups}"
-    )
-    return model
+    annotator = Annotator(spec)
+    log(annotator.describe())
+    return annotator

@@ -1,6 +1,7 @@
 """``spanloom glad``: Open GLAD's datasets, runs and board."""
 
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,6 +49,7 @@ def prepare(
     names: Annotated[list[str], typer.Argument(metavar="NAME...|all", help="datasets (glad list)")],
     raw: Annotated[Path, typer.Option("--raw", metavar="DIR", help="raw files")] = Path("raw"),
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="brat corpora")] = DATA,
+    workers: Annotated[int, typer.Option(min=1, help="datasets that are prepared at once")] = 1,
 ) -> None:
     """Make brat corpora of raw files: sums checked, counts beside the card's.
 
@@ -56,37 +58,31 @@ def prepare(
 
     Example: spanloom glad prepare wnut17 btc --raw downloads/ -o glad/
     """
+    from spanloom.cli.prepare_worker import OUTCOME, make_answerer, worker_command
     from spanloom.corpora import card as cards
+    from spanloom.workers.executors import Executor, InProcess, LocalWorkers
+    from spanloom.workers.ordered import in_order
 
-    prepared: dict[str, Prepared] = {}
     is_all = list(names) == [ALL]
-    for name in cards.names() if is_all else names:
-        try:
-            prepared[name] = _prepare(name, raw, out)
-        except DataError as error:
-            if not is_all:
-                raise
-            log(f"{name}: left out: {error}")
+    names = list(cards.names()) if is_all else names
+    executor: Executor = (
+        InProcess(make_answerer(raw, out))
+        if workers == 1
+        else LocalWorkers(workers, worker_command(raw, out))
+    )
+    prepared: dict[str, Prepared] = {}
+    with closing(executor):
+        answers = in_order(executor, (name.encode() for name in names))
+        for name, outcome in zip(names, map(OUTCOME.validate_json, answers), strict=True):
+            if outcome.prepared is not None:
+                prepared[name] = outcome.prepared
+            elif is_all and outcome.is_missing:
+                log(f"{name}: left out: {outcome.error}")
+            else:
+                raise DataError(outcome.error)
     if not prepared:
         raise DataError(f"{raw}: no dataset has its files here")
     _tell(prepared)
-
-
-def _prepare(name: str, raw: Path, out: Path) -> "Prepared":
-    """Prepare one dataset, downloaded if possible."""
-    from spanloom.corpora import card as cards
-    from spanloom.corpora import prepare as making
-    from spanloom.corpora.fetch import fetch
-
-    card = cards.load(name)
-    fetch(card, raw, log)
-    if card.download_instructions and not any(
-        raw.glob(f) for s in card.sources.values() for f in s.files
-    ):
-        raise DataError(f"{name}: {card.download_instructions}")
-    prepared = making.prepare(name, raw, out, lambda line: log(f"{name}: {line}"))
-    log(f"{name}: {'made' if prepared.fresh else 'there already'}")
-    return prepared
 
 
 def _tell(prepared: "dict[str, Prepared]") -> None:

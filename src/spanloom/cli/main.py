@@ -79,7 +79,12 @@ for _name, _group in (("glad", glad), ("study", study), ("vectors", vectors)):
 
 
 def main() -> None:
-    """Run the command line and exit."""
+    """Run the command line and exit.
+
+    Threads that wait for each other sleep, which must be settled before torch is imported: where
+    other programs are busy, spinning takes most of the time.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     app()
 
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from spanloom.formats._base import Format
     from spanloom.formats.brat.conf_from_documents import Config
 
-BRAT, JSON, TEXT, TABLE, HTML = "brat", "json", "text", "table", "html"
-_OWN = (BRAT, JSON, TEXT, TABLE, HTML)
+BRAT, JSON, TEXT, TABLE, HTML, PARQUET = "brat", "json", "text", "table", "html", "parquet"
+_OWN = (BRAT, JSON, TEXT, TABLE, HTML, PARQUET)
 SHOWN = (TEXT, TABLE, HTML)  # forms for eyes, whose layers can be chosen
 ALL_LAYERS = "all"
 TXT = ".txt"
-_BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT}
+ZIPPED = ".gz"
+_BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT, ".parquet": PARQUET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
         return _BY_SUFFIX.get(f".{name}", name)  # jsonl is json
     if out is None:
         return TEXT
+    if out.name.endswith(f".jsonl{ZIPPED}"):
+        return JSON
     if out.suffix in _BY_SUFFIX:
         return _BY_SUFFIX[out.suffix]
     if folder or not out.suffix:

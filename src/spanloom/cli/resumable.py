@@ -2,69 +2,66 @@
 
 Whatever the form, documents are appended as JSON lines to ``OUT.part`` (in a brat folder to a
 hidden file), behind which the log of ``progress`` stands. Once all are there, OUT is made of them,
-whole or not at all. Brat files are also written as they come.
+whole or not at all. Brat files are also written as they come. A corpus of shards has this for each
+shard, and a manifest of those that are done.
 """
 
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from itertools import islice, tee
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from spanloom.cli.annotation_worker import (
+    Description,
+    description_message,
+    parse_description,
+    parse_stretch,
+    stretch_message,
+)
 from spanloom.cli.console import log
-from spanloom.cli.outputs import BRAT, JSON, ShownLayers, configure, needs_cuts, write
+from spanloom.cli.finished import OutputJob, write_finished
+from spanloom.cli.manifest import Manifest, open_manifest
+from spanloom.cli.outputs import BRAT
+from spanloom.cli.progress_log import ProgressLog
+from spanloom.cli.shards import Shard
 from spanloom.document import Document
+from spanloom.formats import jsonl
+from spanloom.formats.brat.save import make_folder
+from spanloom.model.stretches import cut_stretches
 from spanloom.progress import Work, open_work
 from spanloom.quantity import quantity
+from spanloom.workers.executors import Executor
+from spanloom.workers.ordered import in_order
 
-if TYPE_CHECKING:
-    from spanloom.model.model import Model
-
-_PART = ".part"
+PART = ".part"
 _HIDDEN = ".spanloom.part"  # what stands in a brat folder is hidden from brat
 
 
-@dataclass(frozen=True, slots=True)
-class OutputJob:
-    """The output of a run: form, path, title, options, and the command that resumes it.
+def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob) -> None:
+    """Annotate shards, each into its target; finished documents are kept if the run fails.
 
-    ``work`` says what results depend on beside the form; ``again`` is the line that goes on.
-    ``source`` is the path of the documents, if they have one.
+    Raises what reading raises, ``WorkerError`` for what happens in the workers, ``StorageError``,
+    and ``KeyboardInterrupt`` for SIGTERM.
     """
-
-    to: str
-    out: Path
-    title: str
-    writer_options: Mapping[str, str]
-    shown: ShownLayers
-    work: Mapping[str, str]
-    resume: bool
-    again: str
-    source: Path | None = None
-
-
-def annotate_into(
-    model: "Model", stream: Iterable[Document], names: Iterable[str] | None, output: OutputJob
-) -> None:
-    """Annotate documents into OUT; finished ones are kept if the run fails.
-
-    Raises what the model and ``progress`` raise, and ``KeyboardInterrupt`` for SIGTERM.
-    """
-    part = _part(output)
-    work = {**output.work, "form": output.to}
-    with (
-        _terminable(),
-        open_work(part, work, resume=output.resume) as under_way,
-        ExitStack() as on_failure,
-    ):
-        on_failure.callback(_tell_kept, under_way, output)
-        _tell_begun(under_way, output)
-        _go_on(model, iter(stream), names, under_way, output)
-        _end(under_way, output)
-        on_failure.pop_all()
+    with _terminable(), ExitStack() as stack:
+        stack.callback(executor.close)
+        description = next(map(parse_description, in_order(executor, [description_message()])))
+        log(description.line)
+        shown = replace(output.shown, doubts=description.doubts)
+        run = _Run(shards, replace(output, shown=shown), description)
+        stack.callback(run.close)
+        if output.is_corpus:
+            work = description.work | {"form": output.to}
+            run.manifest = stack.enter_context(
+                open_manifest(output.out, work, resume=output.resume)
+            )
+            stack.callback(run.tell_shards)
+        for answer in in_order(executor, run.messages()):
+            run.commit(answer)
+        run.finish()
 
 
 def check(out: Path, to: str) -> None:
@@ -75,65 +72,143 @@ def check(out: Path, to: str) -> None:
         check_replaceable(out)
 
 
-def _part(output: OutputJob) -> Path:
-    """Return the path where finished documents are kept."""
-    if output.to != BRAT:
-        return output.out.with_name(output.out.name + _PART)
-    from spanloom.formats.brat.save import make_folder
+@dataclass(slots=True)
+class _OpenShard:
+    """A shard in progress: its work, what closes its files, and up to which byte it was sent."""
 
-    make_folder(output.out)
-    return output.out / _HIDDEN
+    shard: Shard
+    under_way: Work
+    files: ExitStack
+    sent_bytes: int = 0
 
 
-def _go_on(
-    model: "Model",
-    stream: Iterator[Document],
-    names: Iterable[str] | None,
-    under_way: Work,
-    output: OutputJob,
-) -> None:
-    """Annotate the remaining documents, and keep each stretch that is finished."""
-    from spanloom.formats.brat.save import save
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Documents that were sent to a worker; without documents it ends its shard."""
 
-    done = under_way.done
-    under_way.repeat(_line(document) for document in islice(stream, done.inputs))
-    inputs, to_annotate = tee(stream)
-    with_tokens = needs_cuts(output.to)
-    for stretch in model.stretches(to_annotate, names, with_tokens=with_tokens, done=done.units):
-        for predicted in stretch:
-            if output.to == BRAT:
-                save(predicted, output.out)
-            under_way.add(_line(next(inputs)), _line(predicted))
+    opened: _OpenShard
+    lines: Sequence[bytes]
+    num_bytes: int
+
+
+@dataclass(slots=True)
+class _Run:
+    """Reads shards, stretch by stretch, and keeps what comes back, in the same order."""
+
+    shards: Sequence[Shard]
+    output: OutputJob
+    description: Description
+    manifest: Manifest | None = None
+    _sent: deque[_Stretch] = field(default_factory=deque)
+    _open: list[_OpenShard] = field(default_factory=list)
+    _is_finished: bool = False
+    _progress: ProgressLog = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start the clock."""
+        self._progress = ProgressLog(sum(shard.size for shard in self.shards))
+
+    def messages(self) -> Iterator[bytes]:
+        """Yield a message for each stretch that is still to be annotated."""
+        is_first = True
+        for shard in self.shards:
+            if self.manifest is not None and self.manifest.has(shard.name, shard.size):
+                self._progress.skip(shard.size)
+                continue
+            opened = self._begin(shard)
+            documents = iter(shard)
+            done = opened.under_way.done
+            opened.under_way.repeat(_take_lines(documents, done.inputs))
+            opened.sent_bytes = shard.position
+            self._progress.skip(shard.position)
+            for stretch in cut_stretches(documents, done=done.units):
+                yield self._send(opened, [_line(doc) for doc in stretch], first=is_first)
+                is_first = False
+            yield self._send(opened, [], first=False)
+
+    def commit(self, answer: bytes) -> None:
+        """Keep the answer to the oldest message that has none yet."""
+        sent = self._sent.popleft()
+        lines = parse_stretch(answer, self.description.work["compute"])
+        if not sent.lines:
+            self._end(sent.opened)
+            return
+        under_way = sent.opened.under_way
+        for read, written in zip(sent.lines, lines, strict=True):
+            under_way.add(read, written)
         under_way.acknowledge()
+        self._progress.add(len(lines), sent.num_bytes)
+
+    def finish(self) -> None:
+        """Write the manifest, if there is one; raises ``StorageError``."""
+        if self.manifest is not None:
+            self.manifest.finish([shard.name for shard in self.shards])
+            log(f"written to {self.output.out}/: {quantity(len(self.shards), 'shard')}")
+        self._is_finished = True
+
+    def close(self) -> None:
+        """Close the files of shards that are not done, and log how much of the first is kept."""
+        for number, opened in enumerate(self._open):
+            if number == 0 and self.manifest is None:
+                _tell_kept(opened.under_way, self.output)
+            opened.files.close()
+
+    def tell_shards(self) -> None:
+        """Log which shards are done, if the run was stopped."""
+        if self.manifest is not None and not self._is_finished:
+            count = f"{len(self.manifest.done)} of {quantity(len(self.shards), 'shard')}"
+            log(f"{self.output.out}: {count} done; to go on: {self.output.again}")
+
+    def _begin(self, shard: Shard) -> _OpenShard:
+        """Open the work of a shard; raises ``StorageError``."""
+        if self.output.is_corpus:
+            make_folder(shard.target.parent)
+        work = self.description.work | {"form": self.output.to}
+        if shard.name:
+            work["shard"] = shard.name
+        part = _part(shard, self.output.to)
+        files = ExitStack()
+        under_way = files.enter_context(open_work(part, work, resume=self.output.resume))
+        opened = _OpenShard(shard, under_way, files)
+        self._open.append(opened)
+        if self.manifest is None:
+            _tell_begun(under_way, self.output)
+        return opened
+
+    def _send(self, opened: _OpenShard, lines: Sequence[bytes], *, first: bool) -> bytes:
+        position = opened.shard.position
+        self._sent.append(_Stretch(opened, lines, position - opened.sent_bytes))
+        opened.sent_bytes = position
+        return stretch_message(lines, first=first)
+
+    def _end(self, opened: _OpenShard) -> None:
+        """Write a shard's output from its finished documents, and note it in the manifest."""
+        shard, under_way = opened.shard, opened.under_way
+        output = replace(self.output, to=shard.to, out=shard.target)
+        write_finished(under_way, output, is_logged=self.manifest is None)
+        self._open.remove(opened)
+        opened.files.close()
+        if self.manifest is not None:
+            self.manifest.add(shard.name, shard.size, under_way.done.inputs, shard.target)
 
 
-def _end(under_way: Work, output: OutputJob) -> None:
-    """Write OUT from all finished documents."""
-    from spanloom.formats import jsonl
+def _part(shard: Shard, to: str) -> Path:
+    """Return the path where a shard's finished documents are kept."""
+    if to != BRAT:
+        hidden = "." if shard.name else ""  # a folder of shards has nothing else to see
+        return shard.target.with_name(hidden + shard.target.name + PART)
+    make_folder(shard.target)
+    return shard.target / _HIDDEN
 
-    if output.to == JSON:
-        under_way.finish(output.out)
-        log(f"written to {output.out}")
-        return
-    documents = jsonl.read(under_way.path)
-    if output.to == BRAT:
-        configure(documents, output.out, output.source)
-    else:
-        write(
-            documents,
-            output.to,
-            output.out,
-            title=output.title,
-            writer_options=output.writer_options,
-            shown=output.shown,
-        )
-    under_way.finish()
+
+def _take_lines(documents: Iterator[Document], count: int) -> Iterator[bytes]:
+    """Take so many documents, as they are kept."""
+    for _, document in zip(range(count), documents, strict=False):
+        yield _line(document)
 
 
 def _line(document: Document) -> bytes:
     """Return a document as it is kept."""
-    from spanloom.formats import jsonl
-
     return jsonl.dumps([document]).encode()
 
 

@@ -1,5 +1,6 @@
 """``spanloom serve``: a model behind a page and an HTTP API."""
 
+import os
 from contextlib import ExitStack
 from typing import Annotated
 
@@ -23,6 +24,9 @@ def serve(
             envvar="SPANLOOM_TOKEN", help="token that requests must send (safer in the environment)"
         ),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="model processes for short requests, one thread each if many")
+    ] = 1,
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
     precision: Precision = "fastest",
 ) -> None:
@@ -37,15 +41,20 @@ def serve(
     from spanloom.serve.engine import Process
     from spanloom.serve.server import listen, start, url_of
     from spanloom.serve.worker import Options
+    from spanloom.workers.executors import ONE_THREAD
 
-    short, long = (
-        Process(Options(model, device, precision, background, tuple(plugins.modules)).command())
-        for background in (False, True)
+    environment = {**os.environ, **ONE_THREAD} if workers > 1 else None
+    *short, long = (
+        Process(
+            Options(model, device, precision, background, tuple(plugins.modules)).command(),
+            environment=environment,
+        )
+        for background in (*[False] * workers, True)
     )
     with ExitStack() as stack:
-        stack.callback(short.end)
-        stack.callback(long.end)
-        hello = short.begin()
+        for process in (*short, long):
+            stack.callback(process.end)
+        hello = short[0].begin()
         with listen(host, port) as listener:
             tasks = join_names(task.name for task in hello.model.tasks if task.endpoints)
             log(f"model {hello.model.name} on {hello.model.compute}; tasks: {tasks}")

@@ -90,12 +90,17 @@ def read(path: Path) -> Iterator[Document]:
     """Yield the documents of a file, line by line; raises ``FormatError``."""
     try:
         with path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                text = _decode(line, str(path), number)
-                if text.strip():
-                    yield _parse_document(text, str(path), number)
+            yield from read_stream(stream, str(path))
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
+
+
+def read_stream(stream: Iterable[bytes], path: str) -> Iterator[Document]:
+    """Yield the documents of an open file, line by line; raises ``FormatError`` with ``path``."""
+    for number, line in enumerate(stream, start=1):
+        text = _decode(line, path, number)
+        if text.strip():
+            yield _parse_document(text, path, number)
 
 
 def _decode(line: bytes, path: str, number: int) -> str:

@@ -16,7 +16,7 @@ from spanloom.formats._word_view import WordView, annotate, encodable_spans
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_STANDOFF = "standoff"  # the column with the document as a line of JSON
+STANDOFF = "standoff"  # the column with the document as a line of JSON
 
 
 def to_dataset(documents: Iterable[Document]) -> "Dataset":
@@ -31,7 +31,7 @@ def to_dataset(documents: Iterable[Document]) -> "Dataset":
     columns = {
         "name": [document.name for document in documents],
         "text": [document.text for document in documents],
-        _STANDOFF: [jsonl.dumps([document]).rstrip("\n") for document in documents],
+        STANDOFF: [jsonl.dumps([document]).rstrip("\n") for document in documents],
     }
     types = {name: datasets.Value("string") for name in columns}
     dataset: Dataset = datasets.Dataset.from_dict(columns, features=datasets.Features(types))
@@ -45,8 +45,8 @@ def from_dataset(dataset: Iterable[Mapping[str, Any]], *, text: str = "text") ->
     row has neither column.
     """
     for number, row in enumerate(dataset):
-        if row.get(_STANDOFF):
-            yield from jsonl.loads(row[_STANDOFF], path=f"row {number}")
+        if row.get(STANDOFF):
+            yield from jsonl.loads(row[STANDOFF], path=f"row {number}")
         elif isinstance(row.get(text), str):
             yield Document(row[text], name=str(row.get("name") or number))
         else:

@@ -45,14 +45,12 @@ from spanloom.model.evaluation import (
 from spanloom.model.network import Network
 from spanloom.model.plan import Plan
 from spanloom.model.precision import ComputeConfig
+from spanloom.model.stretches import cut_stretches
 from spanloom.tasks._base import Report, Task
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import WordBounds, WordTokenizer
 
 BATCH_WORDS = 1024  # words through encoder and heads at once: about what a cache holds
-_DOCUMENT_COST = 16  # words that a document counts in addition, so that empty ones are bounded
-_STRETCH_WORDS = 32 * BATCH_WORDS  # read ahead, so that batches hold instances of like length
-_MAX_DOUBLINGS = 20  # any first stretch has then grown past the bound
 _INSTANCE_WINDOWS = 64  # of tasks that look across windows: what memory allows
 _LOG = logging.getLogger("spanloom.model")  # writes to stderr unless a program configures it
 
@@ -170,31 +168,24 @@ class Model:
         a span or relation in a sentence too long to be read at once stays within
         one part of it.
         """
-        for stretch in self.stretches(documents, names, words=words, with_tokens=with_tokens):
-            yield from stretch
+        tasks, layers = self._check_tasks(names), self.layers
+        for stretch in cut_stretches(documents, words=words):
+            yield from self._annotate(stretch, tasks, layers, words, with_tokens=with_tokens)
 
-    def stretches(
+    def annotate_stretch(
         self,
-        documents: Iterable[Document],
+        documents: Sequence[Document],
         names: Iterable[str] | None = None,
         *,
-        words: int = BATCH_WORDS,
         with_tokens: bool = False,
-        done: int = 0,
-    ) -> Iterator[Iterator[Document]]:
-        """Yield the documents of ``annotate`` in stretches that go through the network together.
+    ) -> Iterator[Document]:
+        """Yield the documents of one stretch (``cut_stretches``) as ``annotate`` would.
 
-        Scores depend a little on what else is in a batch, and the end of a stretch depends only on
-        the documents before it: the first stretch has about ``words`` words, so that it comes soon,
-        and each other one twice as many as the one before, up to a bound. So a run that was stopped
-        after some stretch continues with the very same batches, given the remaining documents and
-        the number of stretches ``done``. Read each stretch to its end before the next. Raises as
+        Whoever annotates the stretch, in whatever process, has the same batches. Raises as
         ``annotate`` does.
         """
         tasks = self._check_tasks(names)
-        yield from self._stretches(
-            documents, tasks, self.layers, words, with_tokens=with_tokens, done=done
-        )
+        return self._annotate(documents, tasks, self.layers, BATCH_WORDS, with_tokens=with_tokens)
 
     def predict(self, documents: Iterable[Document], name: str) -> Iterator[Document]:
         """Yield documents with the predictions of one task, in the layer in which gold has them.
@@ -203,10 +194,8 @@ class Model:
         """
         tasks = self._check_tasks([name])
         layers = {name: task.layer for name, task in tasks.items()}
-        for stretch in self._stretches(
-            documents, tasks, layers, BATCH_WORDS, with_tokens=False, done=0
-        ):
-            yield from stretch
+        for stretch in cut_stretches(documents):
+            yield from self._annotate(stretch, tasks, layers, BATCH_WORDS, with_tokens=False)
 
     def evaluate(
         self,
@@ -236,25 +225,20 @@ class Model:
             )
         return reports
 
-    def _stretches(
+    def _annotate(
         self,
-        documents: Iterable[Document],
+        stretch: Sequence[Document],
         tasks: Mapping[str, Task],
         layers: Mapping[str, str],
         words: int,
         *,
         with_tokens: bool,
-        done: int,
-    ) -> Iterator[Iterator[Document]]:
-        """Annotate with some tasks; ``layers`` names the layer of each."""
-        passes = self.encoder_passes(tasks)
-        stream = iter(documents)
-        doublings = min(done, _MAX_DOUBLINGS)
-        while open_documents := self._open(stream, tasks, min(_STRETCH_WORDS, words << doublings)):
-            for group in passes:
-                self._run(open_documents, {name: tasks[name] for name in group}, words)
-            yield _finish(open_documents, tasks, layers, with_tokens=with_tokens)
-            doublings = min(doublings + 1, _MAX_DOUBLINGS)
+    ) -> Iterator[Document]:
+        """Annotate a stretch with some tasks; ``layers`` names the layer of each."""
+        open_documents = self._open(stretch, tasks)
+        for group in self.encoder_passes(tasks):
+            self._run(open_documents, {name: tasks[name] for name in group}, words)
+        return _finish(open_documents, tasks, layers, with_tokens=with_tokens)
 
     def _check_tasks(self, names: Iterable[str] | None) -> dict[str, Task]:
         predicting = {name: task for name, task in self.tasks.items() if task.predicts}
@@ -266,17 +250,13 @@ class Model:
                 raise NameNotFound("task", name, predicting)
         return {name: predicting[name] for name in names}
 
-    def _open(
-        self, stream: Iterator[Document], names: Collection[str], min_words: int
-    ) -> list[_OpenDocument]:
-        """Read documents until they have ``min_words`` words."""
+    def _open(self, stretch: Sequence[Document], names: Collection[str]) -> list[_OpenDocument]:
+        """Split the documents into words, and log text that is not read as it is."""
         open_documents: list[_OpenDocument] = []
-        num_words = 0
-        while num_words < min_words and (document := next(stream, None)) is not None:
+        for document in stretch:
             tokens = self.tokenize(document)
             readers = (self.tasks[name].reader for name in names)
             _log_shortened(document, tokens, readers, self.recipe.window)
-            num_words += len(tokens.words) * max(1, len(tokens.queries)) + _DOCUMENT_COST
             open_documents.append(_OpenDocument(document, tokens, {name: [] for name in names}))
         return open_documents
 

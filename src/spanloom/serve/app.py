@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from spanloom.serve import api_page, openapi, requests
-from spanloom.serve.batcher import AnnotationFailed, Lanes, QueueFull, WorkerStopped
+from spanloom.serve.batcher import Lanes
 from spanloom.serve.limits import Limits
 from spanloom.serve.metrics import MEDIA, RequestMetrics, format_metrics
 from spanloom.serve.middleware import (
@@ -31,7 +31,9 @@ from spanloom.serve.middleware import (
     busy,
 )
 from spanloom.serve.model_info import ModelInfo
+from spanloom.serve.model_thread import AnnotationFailed
 from spanloom.serve.problem import CLIENT_GONE, SERVER_ERROR, Problem
+from spanloom.serve.request_queue import QueueFull, WorkerStopped
 from spanloom.serve.requests import ParsedRequest, Parser, parse_json
 from spanloom.viewer.html import style
 from spanloom.viewer.script import policy, script

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -54,9 +54,15 @@ class Engine(Protocol):
 class Process:
     """A model process that is started when needed, and again after it was lost."""
 
-    def __init__(self, command: Sequence[str], *, grace: float = _GRACE) -> None:
-        """``command`` starts the process; ``grace`` is in seconds."""
-        self._command, self._grace = list(command), grace
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        grace: float = _GRACE,
+    ) -> None:
+        """``command`` starts the process, in an ``environment``; ``grace`` is in seconds."""
+        self._command, self._environment, self._grace = list(command), environment, grace
         self._numbers = count(1)
         self._child: _Child | None = None
         self._hello: Hello | None = None
@@ -96,7 +102,7 @@ class Process:
 
     def _start(self) -> Hello:
         if self._child is None or self._hello is None:
-            self._child = _Child(self._command)
+            self._child = _Child(self._command, self._environment)
             while (message := self._child.receive(_TICK)) is None:
                 if self._ended.is_set():
                     raise ProcessLost
@@ -133,10 +139,12 @@ class Process:
 class _Child:
     """The operating system's process, and a thread that reads its output."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None) -> None:
         pipe = subprocess.PIPE
         # In a session of its own: Ctrl-C goes to the server alone, which then ends its processes.
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, start_new_session=True)
+        self._process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, env=environment, start_new_session=True
+        )
         self._messages: SimpleQueue[Message | None] = SimpleQueue()
         threading.Thread(target=self._read, name="listener", daemon=True).start()
 

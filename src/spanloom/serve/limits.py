@@ -21,11 +21,11 @@ class Limits:
     waiting: int = 64  # requests in the queue
     queued: int = 1_000_000  # characters in the queue; an empty one takes any request
 
-    def within(self, speed: float) -> "Limits":
+    def within(self, speed: float, *, processes: int = 1) -> "Limits":
         """Return the limits for a model that annotates ``speed`` characters per second.
 
         A request gets half of ``compute``, because another request may be computed before it or the
-        machine may be busy; the queue gets all of it.
+        machine may be busy; the queue gets all of it, once for each process that empties it.
         """
         most = max(1, round(speed * self.compute))
         half = max(1, most // 2)
@@ -33,7 +33,7 @@ class Limits:
             self,
             characters=min(self.characters, half),
             request=min(self.request, half),
-            queued=min(self.queued, most),
+            queued=min(self.queued, most * processes),
         )
 
     def __post_init__(self) -> None:

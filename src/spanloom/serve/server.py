@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -19,10 +19,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from spanloom.errors import ModelError
 from spanloom.serve.app import application
-from spanloom.serve.batcher import Lanes, QueueLimits
+from spanloom.serve.batcher import Lanes
 from spanloom.serve.engine import Engine
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
+from spanloom.serve.request_queue import QueueLimits
 
 _BACKLOG = 2048  # connections that the system holds
 _CLOSE = (b"connection", b"close")
@@ -45,7 +46,7 @@ class ShutdownTimes:
 
 
 def start(
-    engines: tuple[Engine, Engine],
+    engines: tuple[Sequence[Engine], Engine],
     hello: Hello,
     listener: socket.socket,
     *,
@@ -55,11 +56,11 @@ def start(
 ) -> None:
     """Serve a model until SIGTERM or SIGINT, then until all open requests are answered.
 
-    ``engines`` are for short and for long requests; ``hello`` is from the first, which is running.
-    Requests that are not computed in time are refused; after ``times.kill`` seconds the process
-    exits with code 1. Raises ``ModelError`` if an engine was lost for good.
+    ``engines`` are some for short requests and one for long ones; ``hello`` is from the first of
+    them, which is running. Requests that are not computed in time are refused; after ``times.kill``
+    seconds the process exits with code 1. Raises ``ModelError`` if an engine was lost for good.
     """
-    limits = limits.within(hello.speed)
+    limits = limits.within(hello.speed, processes=len(engines[0]))
     is_lost = threading.Event()
 
     def die() -> None:

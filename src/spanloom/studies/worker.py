@@ -1,20 +1,19 @@
 """A worker of a study: ``python -m spanloom.studies.worker DATA RUNS RESULTS [--plugin MODULE]…``.
 
-Reads jobs from standard input, a line of JSON each, and answers each with a line of JSON: its row,
-or an error. It ends when its input ends; a run in training is then stopped with a checkpoint.
+Answers each job of its standard input (``workers.frames``), JSON, with JSON: its row, or an error.
+It ends when its input ends; a run in training is then stopped with a checkpoint.
 """
 
 import argparse
 import json
 import os
-import queue
 import signal
 import sys
-import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -24,6 +23,7 @@ from spanloom.errors import SpanloomError
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
+from spanloom.workers.process import answer_jobs
 
 NICENESS = 10
 
@@ -43,15 +43,20 @@ OUTCOME = TypeAdapter(Outcome)
 def main(arguments: Sequence[str]) -> None:
     """Answer jobs until the input ends."""
     folders = _parse(arguments)
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no answer
-    lines: queue.Queue[bytes] = queue.Queue()
-    threading.Thread(target=_read, args=(lines,), daemon=True).start()
     prepare_process(folders.plugins)
-    while line := lines.get():
-        outcome = answer(Job.from_json(json.loads(line)), folders)
-        answers.write(OUTCOME.dump_json(outcome) + b"\n")
-        answers.flush()
+    stop_training = partial(os.kill, os.getpid(), signal.SIGTERM)
+    answer_jobs(partial(_answer_json, folders), at_end=stop_training)
+
+
+def make_answerer(folders: Folders) -> Callable[[bytes], bytes]:
+    """Prepare the process of an actor, and return what answers its jobs."""
+    prepare_process(folders.plugins)
+    return partial(_answer_json, folders)
+
+
+def _answer_json(folders: Folders, content: bytes) -> bytes:
+    """Execute a job and return its outcome, both as JSON."""
+    return OUTCOME.dump_json(answer(Job.from_json(json.loads(content)), folders))
 
 
 def prepare_process(modules: Sequence[str]) -> None:
@@ -85,15 +90,6 @@ def answer(job: Job, folders: Folders) -> Outcome:
             traceback.print_exc(file=log)
         return Outcome(job.key, error=f"{type(error).__name__}: {error} (see {log_path})")
     return Outcome(job.key, row)
-
-
-def _read(lines: "queue.Queue[bytes]") -> None:
-    """Queue the lines of the input; at its end, stop what is in training."""
-    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as stream:
-        for line in stream:
-            lines.put(line)
-    lines.put(b"")
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _parse(arguments: Sequence[str]) -> Folders:

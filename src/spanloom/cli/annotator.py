@@ -1,0 +1,129 @@
+"""The model of ``spanloom annotate``, and what it is asked for."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spanloom.cli.asking import Asked, parse_asked
+from spanloom.cli.console import join_names, log
+from spanloom.cli.outputs import SHOWN, needs_cuts
+from spanloom.document import Document
+
+if TYPE_CHECKING:
+    from spanloom.model.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationSpec:
+    """What annotations depend on besides the documents, as the options say it; JSON can hold it.
+
+    ``to`` is the form of the output, ``brat_folder`` where brat files are saved as they come, and
+    ``plugins`` are modules to load before the model.
+    """
+
+    model: str | None
+    device: str | None
+    precision: str
+    tasks: list[str] | None
+    questions: list[str] | None
+    labels: str | None
+    range: str | None
+    to: str
+    brat_folder: str | None = None
+    plugins: list[str] | None = None
+
+    def parse_asked(self) -> Asked | None:
+        """Return what is asked of each text; raises ``WrongUse``."""
+        return parse_asked(self.questions, self.labels, self.range)
+
+
+class Annotator:
+    """A loaded model that is ready for what was asked."""
+
+    def __init__(self, spec: AnnotationSpec) -> None:
+        """Load the model; raises what ``load`` raises, and ``DataError`` if it cannot answer."""
+        from spanloom.model.serialization import load
+
+        self.spec = spec
+        self.model: Model = load(spec.model, device=spec.device, precision=spec.precision)
+        self.names: Iterable[str] | None = spec.tasks
+        self._asked = spec.parse_asked()
+        if self._asked is not None:
+            self.model, self.names = self._asked.prepare(self.model, self.names)
+        self._passes = self.model.encoder_passes(self.names)
+
+    def describe(self) -> str:
+        """Return one line: the model, its arithmetic, the tasks."""
+        from spanloom.model.serialization import DEFAULT
+
+        groups = f" ({' | '.join(map(join_names, self._passes))})" if len(self._passes) > 1 else ""
+        return (
+            f"model {self.spec.model or DEFAULT} on {self.model.compute}; tasks: "
+            f"{join_names(self._task_names())}; encoder passes: {len(self._passes)}{groups}"
+        )
+
+    def work(self) -> dict[str, str]:
+        """Return what predictions depend on besides the documents."""
+        from spanloom.model.serialization import digest_of
+
+        work = {
+            "model": digest_of(self.spec.model),
+            "tasks": join_names(self._task_names()),
+            "compute": self.compute(),
+        }
+        return work if self._asked is None else work | self._asked.work()
+
+    def compute(self) -> str:
+        """Return with what predictions are computed."""
+        import torch
+
+        return f"{self.model.compute}, torch {torch.__version__}"
+
+    def doubts(self) -> dict[str, str]:
+        """Return the layers that forms for eyes leave out unless asked, with scores.
+
+        They are wrong more often than right by the model's card.
+        """
+        if self.names is not None or self.spec.to not in SHOWN:
+            return {}
+        from spanloom.model.card_scores import doubtful_layers
+        from spanloom.model.serialization import card_of
+
+        tasks = self.model.recipe.tasks
+        on_request = {name for name, task in tasks.items() if task.on_request}
+        layers = {k: layer for k, layer in self.model.layers.items() if k not in on_request}
+        return doubtful_layers(card_of(self.spec.model), layers)
+
+    def asked_layers(self) -> list[str]:
+        """Return the layers with the answers to what was asked."""
+        return [self.model.layers[name] for name in self.names or ()]
+
+    def warn_of_language(self, document: Document) -> None:
+        """Log it if the encoder hardly knows the language of a document."""
+        known = self.model.known_language()
+        if known and (warning := known.warning([self.model.tokenize(document)])):
+            log(f"{document.name or 'text'}: {warning}")
+
+    def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents with what the model predicts, and logs doubts about the first."""
+        yield from self.model.annotate(
+            self._warned(self._ask(documents)), self.names, with_tokens=needs_cuts(self.spec.to)
+        )
+
+    def annotate_stretch(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents of one stretch with what the model predicts."""
+        return self.model.annotate_stretch(
+            list(self._ask(documents)), self.names, with_tokens=needs_cuts(self.spec.to)
+        )
+
+    def _ask(self, documents: Iterable[Document]) -> Iterable[Document]:
+        return documents if self._asked is None else self._asked.ask(documents)
+
+    def _warned(self, documents: Iterable[Document]) -> Iterator[Document]:
+        for number, document in enumerate(documents):
+            if number == 0:
+                self.warn_of_language(document)
+            yield document
+
+    def _task_names(self) -> list[str]:
+        return [name for group in self._passes for name in group]

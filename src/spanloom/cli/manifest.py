@@ -1,0 +1,145 @@
+"""The manifest of an annotated corpus: which shards are done, and what they are.
+
+``manifest.json`` in the output folder is written when all shards are done. Until then a hidden log
+beside it has a line per shard that is done, after a line that says what the work is::
+
+    {"format": 1, "work": {"model": "5f70…", "tasks": "ner", "form": "json"}}
+    {"name": "a.jsonl", "input_bytes": 8123, "documents": 60, "output": "a.jsonl", "sha256": "9a…"}
+
+A shard's file is complete before its line is written, so a complete line counts.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from spanloom.atomic_io import report_os_errors, write_all, write_file
+from spanloom.errors import StorageError
+from spanloom.file_lock import LockHeld, open_locked
+from spanloom.progress import check_same, complete_lines, head_line, json_line
+
+NAME = "manifest.json"
+LOG = ".spanloom.shards.log"
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
+
+
+@dataclass(frozen=True, slots=True)
+class DoneShard:
+    """A shard that is done: its name and bytes, its documents, its output and that one's hash."""
+
+    name: str
+    input_bytes: int
+    documents: int
+    output: str
+    sha256: str
+
+
+_DONE = TypeAdapter(DoneShard)
+
+
+@dataclass(slots=True)
+class Manifest:
+    """The shards of a corpus that are done, by name; made by ``open_manifest``."""
+
+    folder: Path
+    work: Mapping[str, str]
+    log: int
+    done: dict[str, DoneShard] = field(default_factory=dict)
+
+    def has(self, name: str, input_bytes: int) -> bool:
+        """Return whether a shard is done: its input has the same size, its output is there."""
+        shard = self.done.get(name)
+        if shard is None or shard.input_bytes != input_bytes:
+            return False
+        return (self.folder / shard.output).is_file()
+
+    def add(self, name: str, input_bytes: int, documents: int, output: Path) -> None:
+        """Note that a shard is done, and flush that to the disk; raises ``StorageError``."""
+        with report_os_errors(output):
+            with output.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            relative = output.relative_to(self.folder).as_posix()
+            self.done[name] = DoneShard(name, input_bytes, documents, relative, digest)
+            write_all(self.log, json_line(asdict(self.done[name])))
+            os.fsync(self.log)
+
+    def finish(self, names: Sequence[str]) -> None:
+        """Write the manifest of these shards, and delete the log; raises ``StorageError``."""
+        head = json.loads(head_line(self.work))
+        content = head | {"shards": [asdict(self.done[name]) for name in names]}
+        write_file(self.folder / NAME, (json.dumps(content, indent=1) + "\n").encode())
+        with report_os_errors(self.folder / LOG):
+            os.unlink(self.folder / LOG)
+
+
+@contextmanager
+def open_manifest(folder: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[Manifest]:
+    """Open the log of a folder under a lock; with ``resume`` what is done there counts.
+
+    Raises ``StorageError`` if another process is at work there, or if it was begun as other work.
+    """
+    with ExitStack() as stack:
+        with report_os_errors(folder / LOG):
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                log = stack.enter_context(open_locked(folder / LOG, _FLAGS, seconds=0))
+            except LockHeld:
+                raise StorageError(f"{folder / LOG}: another process is at work here") from None
+            manifest = Manifest(folder, work, log)
+            _begin(manifest, resume=resume)
+        yield manifest
+
+
+def _begin(manifest: Manifest, *, resume: bool) -> None:
+    """Take over the shards that are done; begin the log anew where it has none."""
+    lines = complete_lines((manifest.folder / LOG).read_bytes()) if resume else []
+    if resume:
+        _take_over_finished(manifest, is_required=not lines)
+    if not lines:
+        os.ftruncate(manifest.log, 0)
+        write_all(manifest.log, head_line(manifest.work))
+        return
+    check_same(lines[0][0], manifest.work, manifest.folder / LOG)
+    end = lines[0][1]
+    for fields, line_end in lines[1:]:
+        if (shard := _parse(fields)) is None:
+            break
+        manifest.done[shard.name], end = shard, line_end
+    os.ftruncate(manifest.log, end)
+
+
+def _take_over_finished(manifest: Manifest, *, is_required: bool) -> None:
+    """Take over the shards of an earlier run that was finished, if it was the same work.
+
+    ``is_required``: raise ``StorageError`` for other work, since no log says that it began anew.
+    """
+    path = manifest.folder / NAME
+    try:
+        content = json.loads(path.read_bytes())
+        shards = [_DONE.validate_python(fields) for fields in content["shards"]]
+    except FileNotFoundError:
+        return
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StorageError(f"{path}: no manifest of an annotated corpus ({error!r:.80})") from error
+    try:
+        check_same(content, manifest.work, path)
+    except StorageError:
+        if is_required:
+            raise
+        return
+    manifest.done = {shard.name: shard for shard in shards}
+
+
+def _parse(fields: Mapping[str, Any]) -> DoneShard | None:
+    """Return the shard of a line of the log, None for a line of another kind."""
+    try:
+        return _DONE.validate_python(fields)
+    except ValidationError:
+        return None

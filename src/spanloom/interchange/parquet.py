@@ -1,0 +1,90 @@
+"""Read and write documents as Parquet: a row per document, in the columns of ``to_dataset``.
+
+See https://parquet.apache.org. Rows come and go in groups, so files may be larger than memory.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, Any
+
+from spanloom.document import Document
+from spanloom.errors import FormatError, PackageMissing
+from spanloom.interchange.datasets import STANDOFF, from_dataset
+
+SUFFIX = ".parquet"
+_GROUP = 1024  # rows that are read or written at once
+
+
+def read_parquet(stream: IO[bytes], path: str) -> Iterator[Document]:
+    """Yield the document of each row: what ``parquet_chunks`` wrote, or the column ``text`` alone.
+
+    Raises ``FormatError`` with the path, ``DataError`` where a row has no text, ``PackageMissing``
+    without pyarrow.
+    """
+    PackageMissing.check("reading Parquet", "parquet", "pyarrow")
+    import pyarrow.parquet
+
+    try:
+        rows = (
+            row
+            for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(_GROUP)
+            for row in batch.to_pylist()
+        )
+        yield from from_dataset(rows)
+    except pyarrow.ArrowException as error:
+        raise FormatError(path, None, f"no Parquet: {str(error).splitlines()[0]}") from error
+
+
+def parquet_chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a Parquet file piece by piece; ``lines`` are documents as JSON lines.
+
+    Raises ``PackageMissing`` without pyarrow.
+    """
+    PackageMissing.check("writing Parquet", "parquet", "pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in ("name", "text", STANDOFF)])
+    sink = _Sink()
+    with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(sink, "w"), schema) as writer:
+        stream = iter(lines)
+        while group := list(islice(stream, _GROUP)):
+            writer.write_table(pyarrow.table(_columns(group), schema))
+            yield sink.take()
+    yield sink.take()
+
+
+def _columns(lines: Iterable[bytes]) -> dict[str, list[str]]:
+    texts = [line.decode().rstrip("\n") for line in lines]
+    fields: list[dict[str, Any]] = [json.loads(text) for text in texts]
+    return {
+        "name": [entry["name"] for entry in fields],
+        "text": [entry["text"] for entry in fields],
+        STANDOFF: texts,
+    }
+
+
+class _Sink:
+    """A file that keeps what is written until it is taken."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        """Keep some bytes."""
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: nothing is buffered."""
+
+    def close(self) -> None:
+        """Do nothing: what was written is still to be taken."""
+
+    def take(self) -> bytes:
+        """Return what was written since the last call."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

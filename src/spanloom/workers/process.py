@@ -1,0 +1,32 @@
+"""The inside of a worker process: jobs come from standard input, answers go to standard output."""
+
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+
+from spanloom.workers.frames import read_frame, write_frame
+
+
+def answer_jobs(answer: Callable[[bytes], bytes], *, at_end: Callable[[], None]) -> None:
+    """Answer jobs until the input ends; ``at_end`` is called then, by the thread that reads.
+
+    What libraries print goes to stderr, because it is no answer.
+    """
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    jobs: queue.Queue[tuple[str, bytes] | None] = queue.Queue()
+    threading.Thread(target=_read, args=(jobs, at_end), daemon=True).start()
+    while (job := jobs.get()) is not None:
+        key, content = job
+        write_frame(answers, key, answer(content))
+
+
+def _read(jobs: "queue.Queue[tuple[str, bytes] | None]", at_end: Callable[[], None]) -> None:
+    """Queue the jobs of the input, also while one is answered."""
+    with os.fdopen(os.dup(sys.stdin.fileno()), "rb") as stream:
+        while (job := read_frame(stream)) is not None:
+            jobs.put(job)
+    jobs.put(None)
+    at_end()

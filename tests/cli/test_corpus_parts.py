@@ -1,0 +1,110 @@
+"""The manifest of a corpus, how many workers there are, and what is said of the time left."""
+
+import json
+
+import pytest
+
+from spanloom.cli import worker_count
+from spanloom.cli.manifest import LOG, NAME, open_manifest
+from spanloom.cli.progress_log import ProgressLog
+from spanloom.errors import StorageError
+
+WORK = {"model": "a", "form": "json"}
+
+
+def add(manifest, name):
+    (manifest.folder / name).write_text(name)
+    manifest.add(name, 7, 3, manifest.folder / name)
+
+
+def test_a_shard_that_is_done_stays_done(tmp_path):
+    with open_manifest(tmp_path, WORK, resume=False) as manifest:
+        add(manifest, "a.jsonl")
+        add(manifest, "b.jsonl")
+        with (
+            pytest.raises(StorageError, match="another process is at work here"),
+            open_manifest(tmp_path, WORK, resume=True),
+        ):
+            pass
+    with (tmp_path / LOG).open("ab") as log:
+        log.write(b'{"name": "c.jsonl", "input_by')  # torn
+    with open_manifest(tmp_path, WORK, resume=True) as manifest:
+        assert manifest.has("a.jsonl", 7)
+        assert not manifest.has("a.jsonl", 8)
+        assert not manifest.has("c.jsonl", 7)
+        (tmp_path / "b.jsonl").unlink()
+        assert not manifest.has("b.jsonl", 7)
+        add(manifest, "b.jsonl")
+        add(manifest, "c.jsonl")
+        manifest.finish(["a.jsonl", "b.jsonl", "c.jsonl"])
+    assert not (tmp_path / LOG).exists()
+    content = json.loads((tmp_path / NAME).read_bytes())
+    assert [shard["name"] for shard in content["shards"]] == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    with open_manifest(tmp_path, WORK, resume=True) as manifest:
+        assert list(manifest.done) == ["a.jsonl", "b.jsonl", "c.jsonl"]
+    with open_manifest(tmp_path, WORK, resume=False) as manifest:
+        assert not manifest.done
+
+
+def test_other_work_and_other_files(tmp_path):
+    with open_manifest(tmp_path, WORK, resume=False) as manifest:
+        add(manifest, "a.jsonl")
+    with (
+        pytest.raises(StorageError, match="begun with model 'a', now model is 'b'"),
+        open_manifest(tmp_path, {**WORK, "model": "b"}, resume=True),
+    ):
+        pass
+    (tmp_path / NAME).write_text("[1]")
+    with (
+        pytest.raises(StorageError, match="no manifest of an annotated corpus"),
+        open_manifest(tmp_path, WORK, resume=True),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("load", "gigabytes", "num_bytes", "device", "workers"),
+    [
+        (0.2, 64, 10**9, None, 8),
+        (0.2, 64, 10**9, "cuda", 1),
+        (0.2, 64, 10**4, None, 1),
+        (0.2, 64, 0, None, 1),
+        (5.1, 64, 10**9, "cpu", 3),
+        (50.0, 64, 10**9, None, 1),
+        (0.2, 2, 10**9, None, 2),
+        (0.2, 0.1, 10**9, None, 1),
+    ],
+)
+def test_workers(monkeypatch, tmp_path, load, gigabytes, num_bytes, device, workers):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(worker_count, "available_memory", lambda: int(gigabytes * 1e9))
+    monkeypatch.setattr(worker_count, "_NVIDIA", tmp_path / "none")
+    assert worker_count.default_workers(num_bytes, device) == workers
+
+
+def test_a_container_has_less_memory(monkeypatch, tmp_path):
+    monkeypatch.setattr(worker_count, "_CGROUP", tmp_path)
+    free = worker_count.available_memory()
+    (tmp_path / "memory.current").write_text("100\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert worker_count.available_memory() > free / 2
+    (tmp_path / "memory.max").write_text("1100\n")
+    assert worker_count.available_memory() == 1000
+
+
+def test_the_time_that_is_left(capsys):
+    now = [0.0]
+    progress = ProgressLog(1000, lambda: now[0])
+    progress.skip(200)
+    now[0] = 30.0
+    progress.add(10, 100)
+    assert capsys.readouterr().err == ""
+    now[0] = 120.0
+    progress.add(20, 100)
+    line = capsys.readouterr().err
+    assert line == "30 documents, 0.2 a second; 40 % of the input, about 6 min left\n"
+    unknown = ProgressLog(0, lambda: now[0])
+    now[0] = 240.0
+    unknown.add(60, 0)
+    assert capsys.readouterr().err == "60 documents, 0.5 a second\n"
