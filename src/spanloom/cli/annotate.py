@@ -186,7 +186,7 @@ def _executor(
     options: AnnotateOptions, spec: AnnotationSpec, shards: "Sequence[Shard]"
 ) -> "Executor":
     """Return what annotates: this process, workers here, or a cluster's."""
-    from spanloom.cli.annotation_worker import LEAN_MEMORY, make_answerer, worker_command
+    from spanloom.cli.annotation_worker import make_answerer, worker_command
     from spanloom.workers.executors import InProcess, LocalWorkers
 
     if options.ray is not None:
@@ -197,7 +197,7 @@ def _executor(
     size = options.workers or default_workers(num_bytes, options.device)
     if size == 1:
         return InProcess(make_answerer(spec))
-    return LocalWorkers(size, worker_command(spec), LEAN_MEMORY)
+    return LocalWorkers(size, worker_command(spec))
 
 
 def _write_replies(predicted: Iterable[Document], layers: Sequence[str]) -> None:

@@ -19,9 +19,6 @@ from spanloom.errors import SpanloomError, WorkerError
 from spanloom.formats import jsonl
 from spanloom.workers.process import answer_jobs
 
-# Large blocks go back to the system when they are freed: a quarter of a process's memory.
-LEAN_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
-
 
 @dataclass(frozen=True, slots=True)
 class Description:

@@ -7,7 +7,7 @@ import os
 import queue
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,28 +69,19 @@ class InProcess:
 class LocalWorkers:
     """Worker processes of one thread each, which stay alive from job to job."""
 
-    def __init__(
-        self, size: int, command: Sequence[str], environment: Mapping[str, str] | None = None
-    ) -> None:
-        """``command`` starts a worker (``process.answer_jobs``); that happens when jobs come.
-
-        ``environment`` is added to that of this process, and to ``ONE_THREAD``.
-        """
+    def __init__(self, size: int, command: Sequence[str]) -> None:
+        """``command`` starts a worker (``process.answer_jobs``); that happens when jobs come."""
         self.size = size
         self._command = command
-        self._environment = {**os.environ, **ONE_THREAD, **(environment or {})}
         self._idle: list[_Worker] = []
         self._busy: dict[str, _Worker] = {}
         self._answers: queue.Queue[Answer] = queue.Queue()
 
     def start(self, key: str, content: bytes) -> None:
         """Start a job in an idle worker, or in a new one."""
-        worker = self._idle.pop() if self._idle else self._begin()
+        worker = self._idle.pop() if self._idle else _Worker(self._command, self._answers)
         self._busy[key] = worker
         worker.start(key, content)
-
-    def _begin(self) -> "_Worker":
-        return _Worker(self._command, self._environment, self._answers)
 
     def wait(self) -> Answer:
         """Wait until a job ends."""
@@ -115,17 +106,12 @@ class LocalWorkers:
 class _Worker:
     """One worker process; a thread reads its answers."""
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        answers: "queue.Queue[Answer]",
-    ) -> None:
+    def __init__(self, command: Sequence[str], answers: "queue.Queue[Answer]") -> None:
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment,
+            env={**os.environ, **ONE_THREAD},
             start_new_session=True,  # ctrl-C reaches this process, which stops its workers itself
         )
         self._answers = answers
