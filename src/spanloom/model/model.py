@@ -122,6 +122,10 @@ class Model:
         plan = self.plan.with_biases(biases)
         return replace(self, plan=plan, tasks=plan.build_tasks())
 
+    def with_network(self, network: Network) -> "Model":
+        """Return the model with another network in place of its own, of the same heads."""
+        return replace(self, network=network)
+
     def with_tasks(self, tasks: Mapping[str, Task]) -> "Model":
         """Return the model with other tasks in place of its own; the network is shared."""
         return replace(self, tasks=tasks)

@@ -7,7 +7,6 @@ all biases that are tried, since what heads read does not depend on them.
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -111,7 +110,7 @@ def _tune_task(
 ) -> Mapping[str, Mapping[str, float]]:
     """Return the biases of all tasks: new ones of one task, those of the others as they are."""
     biases = {task: biases for task, biases in model.recipe.biases.items() if task != name}
-    model = replace(model, network=StoredInputs(model.network)).with_biases(biases)
+    model = model.with_network(StoredInputs(model.network)).with_biases(biases)
     for decision, metric in model.tasks[name].decisions.items():
         model = _tune_decision(model, name, decision, metric, documents)
     return model.recipe.biases
