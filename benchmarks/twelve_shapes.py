@@ -8,7 +8,8 @@ the copy and nothing else; the recipe by hand is the one of the repository that 
 of benchmarks was trained with. Both train equally many epochs, which take one core about four
 minutes (`--scale` times as many), at the same time on one core each, and are scored on dev by the
 first metric of the task by hand. Printed is a line per shape; JSON has both tasks, scores and
-minutes of the processor. A file of an earlier run is added to: its shapes are not run again.
+minutes of the processor, by shape. A file of an earlier run is added to: its shapes are not run
+again.
 """
 
 import argparse
@@ -189,7 +190,6 @@ def compare(shape: Shape, data: Path, scale: float) -> dict[str, Any] | None:
     metric = next(iter(trained["by_hand"].metrics))
     scores = {side: run.metrics.get(metric, 0.0) for side, run in trained.items()}
     return {
-        "shape": shape.name,
         "corpus": shape.corpus or "made",
         "recipe": shape.recipe,
         "by_hand": task,
@@ -210,16 +210,18 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
+    rows: dict[str, dict[str, Any]] = {}
     if options.json and options.json.exists():
         rows = json.loads(options.json.read_text(encoding="utf-8"))
-    done = {row["shape"] for row in rows}
     for shape in (shape for shape in SHAPES if options.only in shape.name):
-        row = None if shape.name in done else compare(shape, options.data, options.scale)
-        if row is None:
-            print(f"{shape.name}: {'done before' if shape.name in done else 'no corpus'}")
+        if shape.name in rows:
+            print(f"{shape.name}: done before")
             continue
-        rows.append(row)
+        row = compare(shape, options.data, options.scale)
+        if row is None:
+            print(f"{shape.name}: no {shape.corpus} in {options.data}")
+            continue
+        rows[shape.name] = row
         scores, minutes = row["scores"], row["minutes"]
         print(
             f"{shape.name}: {row['metric']} {100 * scores['proposed']:.1f} proposed, "
@@ -229,7 +231,7 @@ def main() -> int:
         )
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    return int(any(row["ratio"] < ENOUGH for row in rows))
+    return int(any(row["ratio"] < ENOUGH for row in rows.values()))
 
 
 if __name__ == "__main__":
