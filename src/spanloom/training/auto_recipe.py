@@ -30,6 +30,17 @@ _FEWEST, _MOST = 4, 40
 _FEW_WORDS = 50_000  # below that, more and smaller updates learn sooner
 _SMALL_BATCHES: dict[str, Any] = {"batch_words": 384, "warmup_updates": 20}
 _BATCHES: dict[str, Any] = {"batch_words": 768}
+# kinds that judge whole texts: their encoder unlearns what it knew at the rates of spans
+_OF_TEXTS = frozenset(
+    {
+        *("text_classification", "text_regression"),
+        *("extractive_classification", "extractive_regression", "extractive_qa"),
+    }
+)
+_SPAN_TRUNK = {"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}
+_TEXT_TRUNK = {"transformer": "minilm", "layers": "last"}
+_SPAN_STAGE: dict[str, Any] = {"lr": {"encoder": 5e-4, "task": 2e-3}, "ema_decay": 0.998}
+_TEXT_STAGE: dict[str, Any] = {"lr": {"encoder": 2e-4, "task": 1e-3}}
 _LOOKED = 200  # documents from which on some tell as well as all how words are split
 _NAME = re.compile(r"[^\w-]+")
 
@@ -86,8 +97,9 @@ def propose_recipe(
     }
     tasks, notes = _tasks(layers, suggestions, path, data)
     num_words = sum(len(document.text.split()) for document in documents)
+    of_texts = all(task["kind"] in _OF_TEXTS for task in tasks.values())
     raw: dict[str, Any] = {
-        "trunk": [{"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}],
+        "trunk": [_TEXT_TRUNK if of_texts else _SPAN_TRUNK],
         "tasks": tasks,
         "tokenization": word_splits,
         "encoding": encoding,
@@ -96,8 +108,7 @@ def propose_recipe(
                 "tasks": list(tasks),
                 "epochs": epochs(num_words),
                 **(_SMALL_BATCHES if num_words < _FEW_WORDS else _BATCHES),
-                "lr": {"encoder": 5e-4, "task": 2e-3},
-                "ema_decay": 0.998,
+                **(_TEXT_STAGE if of_texts else _SPAN_STAGE),
             }
         ],
     }
