@@ -3,6 +3,7 @@
 import pytest
 import tiny
 
+from spanloom.annotation.text_pairs import classify
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import DataError
@@ -107,3 +108,25 @@ def test_nothing_to_learn(tmp_path):
     path = write(tmp_path / "a.jsonl", Layer("main"), layer("words"))
     with pytest.raises(DataError, match=r"1 document without annotations .*main, words"):
         propose_recipe(path, "a")
+
+
+@pytest.mark.parametrize(
+    ("name", "rate"), [("stars", 2e-4), ("names", 5e-4)], ids=["whole texts alone", "spans, too"]
+)
+def test_whole_texts_get_gentler_rates_where_nothing_else_is_learnt(name, rate, tmp_path):
+    documents = [
+        Document(
+            text,
+            (
+                classify(Document(text), "stars", label, None, Document(text).id_generator()),
+                *([layer("names")] if name == "names" else []),
+            ),
+            text,
+        )
+        for text, label in (("add cold buffer", "good"), ("add warm buffer", "bad"))
+    ]
+    path = tmp_path / "a.jsonl"
+    jsonl.write(path, documents)
+    recipe = propose_recipe(path, "a").recipe
+    assert recipe.tasks["stars"].kind == "text_classification"
+    assert recipe.stages[0].lr.encoder == rate
