@@ -9,12 +9,7 @@ from spanloom.nn.antecedents import sort_pairs
 from spanloom.nn.candidates import ScoredSpans, group_of, neighbors, text_order
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.losses import UNKNOWN, coarse_loss, label_loss
-from spanloom.nn.pairs import (
-    PairGenerator,
-    ScorePairs,
-    match_pairs,
-    without_lost_tails,
-)
+from spanloom.nn.pairs import PairGenerator, ScorePairs, match_pairs, without_lost_tails
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanInputs
 from spanloom.tensors import CorefFeatures, Losses, SpanTargets, SpanVectors
