@@ -9,7 +9,7 @@ import pytest
 from spanloom.corpora import folder
 from spanloom.document import Layer, Span
 from spanloom.errors import DataError
-from spanloom.formats import conllu
+from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat.save import save
 from spanloom.glad import heads
 from spanloom.glad.heads import Parser, prepare_heads
@@ -72,6 +72,15 @@ def test_heads_are_of_gold_trees_or_marked_as_silver(tmp_path, monkeypatch, with
     assert told["trees"] == {"train": origin, "dev": origin}
     assert told["counts"] == counts
     assert counts["dev"]["heads"] == 2
+
+
+def test_a_corpus_of_one_split_and_many_documents(tmp_path):
+    documents = [_document(f"d{number}") for number in range(1_001)]  # 2,002 files of brat
+    jsonl.write(tmp_path / "c.jsonl", documents)
+    prepare_heads(
+        tmp_path / "c.jsonl", tmp_path / "c-heads", "entities", Parser(_MadeParser(), None)
+    )
+    assert len([*folder.read(tmp_path / "c-heads", folder.ALL).documents]) == 1_001
 
 
 def test_a_corpus_without_the_layer_and_a_model_without_trees_are_refused(tmp_path):

@@ -9,6 +9,7 @@ from spanloom.formats.brat.read import PARTS
 
 LINES = "jsonl"
 LOG = "test-evaluations.jsonl"  # what ``evaluate`` notes in the folder where it is called
+NOTES = frozenset({LOG, "manifest.json", "prepared.json", "heads.json"})  # of commands on documents
 ANNOTATED = (".ann", *PARTS)
 _BRAT = {".txt", *ANNOTATED}
 _PROSE = {"", ".md", ".rst"}  # README, LICENSE: may show examples, and hold no documents
@@ -17,7 +18,7 @@ _PROSE = {"", ".md", ".rst"}  # README, LICENSE: may show examples, and hold no 
 def is_file(path: Path) -> bool:
     """Whether this is a file of documents, by suffix or content, in a format other than brat's."""
     suffix = path.suffix.lower()
-    if path.name == LOG or not path.is_file():
+    if path.name in NOTES or not path.is_file():
         return False
     if suffix in _BRAT:
         return suffix == ".txt" and detect_format(path) is not None
@@ -73,7 +74,7 @@ def holds_annotation(path: Path) -> bool:
 
 def _has_known_content(path: Path) -> bool:
     """Whether a file of unusual name (``dev.annotated``) has the content of a known format."""
-    if path.name == LOG or path.suffix.lower() in {*_BRAT, *_PROSE}:
+    if path.name in NOTES or path.suffix.lower() in {*_BRAT, *_PROSE}:
         return False
     return path.is_file() and detect_format(path) is not None
 

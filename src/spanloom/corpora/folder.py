@@ -159,7 +159,11 @@ def _other_files(root: Path, documents: Sequence[Document]) -> list[Path]:
             if child.suffix.lower() == f".{files.LINES}" and files.is_file(child)
         ]
     suffixes = _files.suffixes()
-    candidates = [child for child in children if child.suffix.lower() in suffixes]
+    candidates = [
+        child
+        for child in children
+        if child.suffix.lower() in suffixes and child.name not in files.NOTES
+    ]
     return [child for child in candidates if files.is_file(child)] if documents else candidates
 
 

@@ -3,7 +3,7 @@
 HMTL, "Entity Mention Detection": "we identify the head of the entity mention rather than the whole
 mention". Trees are the corpus's own, or those of a parser.
 
-OUT/{train,dev,test}/…                 the documents with one layer more, heads
+OUT/{train,dev,test}.jsonl             the documents with one layer more, heads
 OUT/heads.json                         where the trees come from, and what was lost
 """
 
@@ -18,8 +18,7 @@ from spanloom.atomic_io import write_folder
 from spanloom.corpora import folder
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
-from spanloom.formats.brat import conf
-from spanloom.formats.brat.save import save
+from spanloom.formats import jsonl
 from spanloom.model.model import Model
 from spanloom.model.serialization import digest_of
 
@@ -75,10 +74,7 @@ def prepare_heads(corpus: Path, out: Path, layer: str, parser: Parser) -> dict[s
                 _with_heads(document, layer, tree, counted)
                 for document, tree in zip(documents, trees, strict=True)
             ]
-            target = staging if split == folder.ALL else staging / split
-            for document in made:
-                save(document, target)
-            (target / conf.NAME).write_text(conf.dumps(conf.from_documents(iter(made))), "utf-8")
+            jsonl.write(staging / f"{split}.jsonl", made)
             counts[split] = dict(counted)
         summary = {"corpus": corpus.name, "layer": layer, "trees": origins, "counts": counts}
         (staging / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
