@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from spanloom.atomic_io import MANIFEST
 from spanloom.cli import worker_count
-from spanloom.cli.manifest import LOG, NAME, open_manifest
+from spanloom.cli.manifest import LOG, open_manifest
 from spanloom.cli.progress_log import ProgressLog
 from spanloom.errors import StorageError
 
@@ -38,7 +39,7 @@ def test_a_shard_that_is_done_stays_done(tmp_path):
         add(manifest, "c.jsonl")
         manifest.finish(["a.jsonl", "b.jsonl", "c.jsonl"])
     assert not (tmp_path / LOG).exists()
-    content = json.loads((tmp_path / NAME).read_bytes())
+    content = json.loads((tmp_path / MANIFEST).read_bytes())
     assert [shard["name"] for shard in content["shards"]] == ["a.jsonl", "b.jsonl", "c.jsonl"]
     with open_manifest(tmp_path, WORK, resume=True) as manifest:
         assert list(manifest.done) == ["a.jsonl", "b.jsonl", "c.jsonl"]
@@ -54,7 +55,7 @@ def test_other_work_and_other_files(tmp_path):
         open_manifest(tmp_path, {**WORK, "model": "b"}, resume=True),
     ):
         pass
-    (tmp_path / NAME).write_text("[1]")
+    (tmp_path / MANIFEST).write_text("[1]")
     with (
         pytest.raises(StorageError, match="no manifest of an annotated corpus"),
         open_manifest(tmp_path, WORK, resume=True),

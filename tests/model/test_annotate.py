@@ -14,7 +14,7 @@ from spanloom.corpora import folder as corpora
 from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.errors import LayerError, NameNotFound
 from spanloom.formats import jsonl
-from spanloom.model.model import output_layers
+from spanloom.model.plan import output_layers
 from spanloom.model.stretches import cut_stretches
 
 FREE = ["steps", "names"]  # tasks that need no gold

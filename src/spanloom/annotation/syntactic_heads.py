@@ -79,11 +79,11 @@ def head_words(layer: Layer, tree: Layer, name: str, new_id: IdGenerator) -> Hea
         if not inside:
             without_words += 1
             continue
-        word = min(inside, key=lambda each: (_depth(each.id, head_of), -each.start))
-        place = (word.start, word.end, span.label)
-        if place not in spans:
-            spans[place] = Span(new_id("T"), span.label, ((word.start, word.end),))
-        stands_for[span.id] = spans[place].id
+        word = min(inside, key=lambda word: (_depth(word.id, head_of), -word.start))
+        bounds = (word.start, word.end, span.label)
+        if bounds not in spans:
+            spans[bounds] = Span(new_id("T"), span.label, ((word.start, word.end),))
+        stands_for[span.id] = spans[bounds].id
     relations: dict[tuple[str, str, str], Relation] = {}
     for relation in layer.relations:
         head, tail = stands_for.get(relation.head), stands_for.get(relation.tail)

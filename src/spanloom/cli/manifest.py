@@ -20,12 +20,11 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from spanloom.atomic_io import report_os_errors, write_all, write_file
+from spanloom.atomic_io import MANIFEST, report_os_errors, write_all, write_file
 from spanloom.errors import StorageError
 from spanloom.file_lock import LockHeld, open_locked
 from spanloom.progress import check_same, complete_lines, head_line, json_line
 
-NAME = "manifest.json"
 LOG = ".spanloom.shards.log"
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
@@ -74,7 +73,7 @@ class Manifest:
         """Write the manifest of these shards, and delete the log; raises ``StorageError``."""
         head = json.loads(head_line(self.work))
         content = head | {"shards": [asdict(self.done[name]) for name in names]}
-        write_file(self.folder / NAME, (json.dumps(content, indent=1) + "\n").encode())
+        write_file(self.folder / MANIFEST, (json.dumps(content, indent=1) + "\n").encode())
         with report_os_errors(self.folder / LOG):
             os.unlink(self.folder / LOG)
 
@@ -120,7 +119,7 @@ def _take_over_finished(manifest: Manifest, *, is_required: bool) -> None:
 
     ``is_required``: raise ``StorageError`` for other work, since no log says that it began anew.
     """
-    path = manifest.folder / NAME
+    path = manifest.folder / MANIFEST
     try:
         content = json.loads(path.read_bytes())
         shards = [_DONE.validate_python(fields) for fields in content["shards"]]

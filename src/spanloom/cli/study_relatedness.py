@@ -170,7 +170,7 @@ def _annotated(data: Path, layer: str | None) -> "tuple[list[Document], str]":
 
     splits = folder.splits(data)
     documents = folder.read(data, "train" if "train" in splits else next(iter(splits))).documents
-    names = sorted({found.name for doc in documents for found in doc.layers if found.spans})
+    names = sorted({layer.name for doc in documents for layer in doc.layers if layer.spans})
     if layer is None and len(names) == 1:
         (layer,) = names
     if layer not in names:

@@ -36,6 +36,6 @@ def train(
     """
     from spanloom.training.word_vectors import VectorOptions, train_vectors
 
-    made = train_vectors(corpus, out, VectorOptions(dim, min_count, epochs, seed))
-    log(f"{made.words:,} words with {dim} numbers each, of {made.text_words:,} words of text")
+    vectors = train_vectors(corpus, out, VectorOptions(dim, min_count, epochs, seed))
+    log(f"{vectors.words:,} words with {dim} numbers each, of {vectors.text_words:,} words of text")
     log(f"written to {out}")

@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from spanloom.atomic_io import MANIFEST
 from spanloom.errors import DataError
 from spanloom.formats import _files
 from spanloom.formats.brat.read import PARTS
 
 LINES = "jsonl"
 LOG = "test-evaluations.jsonl"  # what ``evaluate`` notes in the folder where it is called
-NOTES = frozenset({LOG, "manifest.json", "prepared.json", "heads.json"})  # of commands on documents
+PREPARED = "prepared.json"  # what ``glad prepare`` notes in a dataset
+HEADS = "heads.json"  # what ``glad heads`` notes
+NOTES = frozenset({LOG, MANIFEST, PREPARED, HEADS})  # beside documents, and none themselves
 ANNOTATED = (".ann", *PARTS)
 _BRAT = {".txt", *ANNOTATED}
 _PROSE = {"", ".md", ".rst"}  # README, LICENSE: may show examples, and hold no documents

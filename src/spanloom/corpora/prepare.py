@@ -24,6 +24,7 @@ from spanloom.config.yaml import SourceLocation
 from spanloom.corpora import card as cards
 from spanloom.corpora import raw_files, sources
 from spanloom.corpora.card import Card, LabelPrompt
+from spanloom.corpora.files import PREPARED
 from spanloom.corpora.statistics import CorpusStatistics
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -31,8 +32,6 @@ from spanloom.formats.brat import conf
 from spanloom.formats.brat.save import inside
 from spanloom.formats.brat.write import parts, text_file
 from spanloom.tokenization import word_tokenizer, words_of
-
-PREPARED = "prepared.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,15 +287,15 @@ def _build(options: Options, context: BuildContext, location: SourceLocation) ->
         if not path.is_file():
             raise location.location_of(key).error(f"{path}: no such file")
     try:
-        made = Elmo(_read_shape(paths["options"].read_text("utf-8"), str(paths["options"])))
+        elmo = Elmo(_read_shape(paths["options"].read_text("utf-8"), str(paths["options"])))
     except (ModelError, UnicodeDecodeError) as error:
         raise location.location_of("options").error(str(error)) from error
     try:
         with h5py.File(paths["elmo"], "r") as file:
-            made.load(file)
+            elmo.load(file)
     except (OSError, KeyError, ValueError) as error:
         raise location.location_of("elmo").error(f"{paths['elmo']}: {error}") from error
-    return made
+    return elmo
 
 
 def _restore(options: Options, files: Mapping[str, str]) -> Elmo:

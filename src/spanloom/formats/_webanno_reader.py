@@ -198,12 +198,12 @@ class _Reader:
             with errors_at(self.path, row.line):
                 for type_, values, number in _stacked(self.types, row.cells):
                     known = numbered.get((type_.name, number)) if number else None
-                    made = known or _Annotation(type_, values, [], row.line, number)
-                    made.rows.append(index)
+                    annotation = known or _Annotation(type_, values, [], row.line, number)
+                    annotation.rows.append(index)
                     if number:
-                        numbered[type_.name, number] = made
+                        numbered[type_.name, number] = annotation
                     if known is None:
-                        (relations if type_.mark == RELATION else spans).append(made)
+                        (relations if type_.mark == RELATION else spans).append(annotation)
         return spans, relations
 
     def _add_annotations(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from spanloom.annotation.syntactic_heads import TREE, head_words
 from spanloom.atomic_io import write_folder
-from spanloom.corpora import folder
+from spanloom.corpora import files, folder
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
@@ -23,7 +23,6 @@ from spanloom.model.model import Model
 from spanloom.model.serialization import digest_of
 
 HEADS = "heads"
-SUMMARY = "heads.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +69,14 @@ def prepare_heads(corpus: Path, out: Path, layer: str, parser: Parser) -> dict[s
             origins[split] = "gold" if is_gold else f"silver, parsed by {digest_of(parser.path)}"
             trees = [doc[TREE] for doc in documents] if is_gold else [*parser.trees(documents)]
             counted: Counter[str] = Counter()
-            made = [
+            with_heads = (
                 _with_heads(document, layer, tree, counted)
                 for document, tree in zip(documents, trees, strict=True)
-            ]
-            jsonl.write(staging / f"{split}.jsonl", made)
+            )
+            jsonl.write(staging / f"{split}.jsonl", with_heads)
             counts[split] = dict(counted)
         summary = {"corpus": corpus.name, "layer": layer, "trees": origins, "counts": counts}
-        (staging / SUMMARY).write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
+        (staging / files.HEADS).write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
     return counts
 
 

@@ -26,7 +26,7 @@ def from_markup(markup: str, *, layer: str = MAIN, name: str = "") -> Document:
     """
     text: list[str] = []
     open_brackets: list[tuple[int, int]] = []
-    found: list[tuple[int, int, str]] = []
+    labelled: list[tuple[int, int, str]] = []
     for match in _TOKEN.finditer(markup):
         if match["open"]:
             open_brackets.append((len(text), match.start()))
@@ -36,16 +36,16 @@ def from_markup(markup: str, *, layer: str = MAIN, name: str = "") -> Document:
                 raise DocumentError(
                     f"{_where(markup, match.start())}: expected [text](label), got an empty part"
                 )
-            found.append((start, len(text), match["label"]))
+            labelled.append((start, len(text), match["label"]))
         else:
             text += match["escaped"] or match[0]
     if open_brackets:
         where = _where(markup, open_brackets[-1][1])
         raise DocumentError(rf"{where}: no ](label) closes this bracket; \[ is the sign itself")
-    found.sort(key=lambda span: (span[0], -span[1]))
+    labelled.sort(key=lambda span: (span[0], -span[1]))
     spans = tuple(
         Span(f"T{number}", label, ((start, end),))
-        for number, (start, end, label) in enumerate(found, 1)
+        for number, (start, end, label) in enumerate(labelled, 1)
     )
     return Document("".join(text), (Layer(layer, spans),), name)
 

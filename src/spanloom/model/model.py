@@ -1,7 +1,6 @@
 """A trained model: text in, Document out."""
 
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,7 +42,7 @@ from spanloom.model.evaluation import (
     usual_split,
 )
 from spanloom.model.network import Network
-from spanloom.model.plan import Plan
+from spanloom.model.plan import Plan, output_layers
 from spanloom.model.precision import ComputeConfig
 from spanloom.model.stretches import cut_stretches
 from spanloom.tasks._base import Report, Task
@@ -296,22 +295,6 @@ class Model:
                     for instance, prediction in zip(group, predictions, strict=True):
                         opened = open_documents[instance.document]
                         opened.predictions[name].append((instance, prediction))
-
-
-def output_layers(layers: Mapping[str, str]) -> dict[str, str]:
-    """Return the output layer of each task; ``layers`` names the layer that each learnt.
-
-    A task writes the layer that it learnt. Where several tasks learnt layers of one name, each
-    writes to a layer with the task's name. So names follow from the model alone, never from which
-    of its tasks are run.
-    """
-    names = dict(layers)
-    while True:
-        writers = Counter(names.values())
-        clashing = [task for task, layer in names.items() if writers[layer] > 1 and layer != task]
-        if not clashing:
-            return names
-        names |= {task: task for task in clashing}
 
 
 def _encode_given(

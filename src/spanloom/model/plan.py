@@ -12,6 +12,7 @@ tasks share beside trunk and levels:
 | ``family-heads`` | one per family; own ones of kinds that cannot share | the same |
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -347,3 +348,19 @@ def _check_names(plan: Plan) -> None:
     for name, location in named:
         if hasattr(nn.ModuleDict(), name):
             raise location.error(f"the name {name!r} is taken (torch uses it); choose another")
+
+
+def output_layers(layers: Mapping[str, str]) -> dict[str, str]:
+    """Return the output layer of each task; ``layers`` names the layer that each learnt.
+
+    A task writes the layer that it learnt. Where several tasks learnt layers of one name, each
+    writes to a layer with the task's name. So names follow from the model alone, never from which
+    of its tasks are run.
+    """
+    names = dict(layers)
+    while True:
+        writers = Counter(names.values())
+        clashing = [task for task, layer in names.items() if writers[layer] > 1 and layer != task]
+        if not clashing:
+            return names
+        names |= {task: task for task in clashing}

@@ -377,11 +377,6 @@ def untuned_bias(decision: str) -> float:
     return -math.inf if decision == "relation_end" else 0.0
 
 
-def no_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:
-    """Return an empty vocabulary, for tasks that learn no labels."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class TaskType:
     """A kind of task: its options, how labels are inferred from train, how a task is built.

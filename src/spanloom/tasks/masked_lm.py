@@ -44,7 +44,7 @@ from spanloom.tasks._base import (
     Predictor,
     TaskSetup,
     TaskType,
-    no_vocabulary,
+    TrainDocuments,
 )
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds, bounds_array
@@ -275,6 +275,11 @@ class MaskedLMTask(LayerTask):
         return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
 
 
+def _no_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
+    """Return an empty vocabulary: the task learns no labels."""
+    return {}
+
+
 def _build(setup: TaskSetup[MaskingOptions]) -> MaskedLMTask:
     options = setup.options
     masking = Masking(
@@ -294,4 +299,4 @@ def _build(setup: TaskSetup[MaskingOptions]) -> MaskedLMTask:
     )
 
 
-KIND = TaskType(MaskingOptions, no_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True)
+KIND = TaskType(MaskingOptions, _no_vocabulary, _build, _SAMPLE, level=PIECES, needs_no_layer=True)

@@ -71,8 +71,8 @@ def read_recipe(
     if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
         if kinds:
             raise RecipeError(str(source), None, "is a recipe: its kinds of tasks stand in it")
-        told = [] if encoding == UTF8 else [f"encoding={encoding}"]
-        return recipes.load(source, [*settings, *told]), source.parent
+        encoding_setting = [] if encoding == UTF8 else [f"encoding={encoding}"]
+        return recipes.load(source, [*settings, *encoding_setting]), source.parent
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
     if not source.is_dir() and not holds_documents(source):
