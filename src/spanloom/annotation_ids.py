@@ -1,11 +1,13 @@
 """Create annotation ids, and describe runs of consecutive ones without listing them."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 _MENTIONED = re.compile(r"[A-Z#*][0-9]+")  # what looks like an id, anywhere in a line
-_NUMBERED = re.compile(r"([^0-9]+)([0-9]{1,400})(?![0-9])")
+_NUMBERED = re.compile(r"([^0-9]*)([0-9]{1,400})(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,29 @@ class IdRange:
         first = max(self.first, other.first)
         end = min(self.first + self.count, other.first + other.count)
         return f"{self.prefix}{first}" if self.prefix == other.prefix and first < end else None
+
+
+def find_clash(ranges: Iterable[IdRange], taken: Iterable[str]) -> str | None:
+    """Return an id that two ranges share, or a range and the ids ``taken``; None if there is none.
+
+    Each id is compared with one range, so time does not grow with ids times ranges.
+    """
+    ordered = sorted((ids for ids in ranges if ids.count), key=_range_start)
+    for ids, following in pairwise(ordered):
+        if shared := ids.shared_id(following):
+            return shared
+    starts = [_range_start(ids) for ids in ordered]
+    for annotation_id in taken if starts else ():
+        match = _NUMBERED.fullmatch(annotation_id)
+        if match:
+            position = bisect_right(starts, (match[1], int(match[2])))
+            if position and annotation_id in ordered[position - 1]:
+                return annotation_id
+    return None
+
+
+def _range_start(ids: IdRange) -> tuple[str, int]:
+    return ids.prefix, ids.first
 
 
 class IdGenerator:

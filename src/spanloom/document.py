@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spanloom.annotation_ids import IdGenerator, IdRange, find_ids
+from spanloom.annotation_ids import IdGenerator, find_clash, find_ids
 from spanloom.columns import AnnotationColumns
 from spanloom.errors import DocumentError, LayerError
 
@@ -236,41 +236,35 @@ class Document:
                 raise DocumentError(f"{self.name}: two queries have the id {query.id!r}")
             query_ids.add(query.id)
         taken: set[str] = set()
-        taken_ranges: list[IdRange] = []
+        columns: list[AnnotationColumns[Annotation]] = []
         for layer in self.layers:
             for annotations in layer.kinds():
                 if isinstance(annotations, AnnotationColumns):
-                    self._check_columns(annotations, taken, taken_ranges)
+                    columns.append(annotations)
                 else:
-                    self._check_ids_and_labels(annotations, taken, taken_ranges)
+                    self._check_ids_and_labels(annotations, taken)
             self._check_ends(layer.spans)
+        self._check_columns(columns, taken)
 
-    def _check_ids_and_labels(
-        self, annotations: Iterable[Annotation], taken: set[str], taken_ranges: Iterable[IdRange]
-    ) -> None:
+    def _check_ids_and_labels(self, annotations: Iterable[Annotation], taken: set[str]) -> None:
         """Refuse ids that are taken and blank labels; add the ids to those taken."""
         for annotation in annotations:
-            annotation_id = annotation.id
-            if annotation_id in taken or any(annotation_id in ids for ids in taken_ranges):
-                raise _duplicate_id(self.name, annotation_id)
-            taken.add(annotation_id)
+            if annotation.id in taken:
+                raise _duplicate_id(self.name, annotation.id)
+            taken.add(annotation.id)
             require_label(annotation, self.name)
 
     def _check_columns(
-        self,
-        columns: AnnotationColumns[Annotation],
-        taken: Iterable[str],
-        taken_ranges: list[IdRange],
+        self, columns: Sequence[AnnotationColumns[Annotation]], taken: Iterable[str]
     ) -> None:
-        """Refuse ids that are taken and blank labels without making objects; add the ids."""
-        shared = (ids.shared_id(columns.ids) for ids in taken_ranges)
-        clashes = [*filter(None, shared), *(id for id in taken if id in columns.ids)]
-        if clashes:
-            raise _duplicate_id(self.name, clashes[0])
-        taken_ranges.append(columns.ids)
-        if not all(label.strip(BLANKS) for label in columns.used_labels):
-            for annotation in columns:
-                require_label(annotation, self.name)
+        """Refuse ids that are taken and blank labels without making objects."""
+        clash = find_clash([annotations.ids for annotations in columns], taken)
+        if clash is not None:
+            raise _duplicate_id(self.name, clash)
+        for annotations in columns:
+            if not all(label.strip(BLANKS) for label in annotations.used_labels):
+                for annotation in annotations:
+                    require_label(annotation, self.name)
 
     def _check_ends(self, spans: Sequence[Span]) -> None:
         """Refuse spans that end outside the text."""
