@@ -4,10 +4,12 @@ from itertools import product
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from spanloom.nn import span_relation as room
-from spanloom.nn.candidates import Candidates, Pruner, top_k_non_null
+from spanloom.nn.candidates import Candidates, Pruner, top_k_mask, top_k_non_null
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.losses import HardNegativesLoss, all_spans_loss
 from spanloom.nn.pairs import PairScorer, PairSizes
@@ -155,6 +157,28 @@ def test_the_least_none_of_each_sentence_are_kept():
         mine = (group == row).nonzero()[:, 0].tolist()
         best = sorted(mine, key=lambda each: none[each].item())[: budget[row]]
         assert [each for each in mine if kept[each]] == sorted(best)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([-torch.inf, -2.5, -1.0, -0.0, 0.0, 1e-9, 1.0, 3e8, torch.inf]),
+            st.integers(0, 3),
+        ),
+        min_size=1,
+        max_size=20,
+    ),
+    st.lists(st.integers(0, 4), min_size=4, max_size=4),
+)
+def test_the_highest_values_of_each_group_are_kept_and_of_equal_ones_the_first(items, budget):
+    values, groups = torch.tensor([value for value, _ in items]), [group for _, group in items]
+    expected = set()
+    for group in range(4):
+        mine = [i for i in range(len(items)) if groups[i] == group]
+        expected |= {*sorted(mine, key=lambda i: -items[i][0])[: budget[group]]}
+    kept = top_k_mask(values, torch.tensor(groups), torch.tensor(budget))
+    assert {*kept.nonzero()[:, 0].tolist()} == expected
 
 
 def test_equal_scores_are_kept_in_order():

@@ -10,7 +10,7 @@ from spanloom.nn import span_features, spans
 from spanloom.nn.candidates import Candidates
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.span_features import prefix_sums, segment_means
+from spanloom.nn.span_features import WordMeans, prefix_sums, segment_means
 from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
@@ -78,6 +78,23 @@ def test_a_light_word_among_thousands_of_heavy_ones_keeps_its_vector():
     weights[2000] = torch.tensor(-10.0).exp()
     found = segment_means(prefix_sums(values, weights), torch.tensor([[2000, 2001]]))
     torch.testing.assert_close(found[0], values[2000], rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("widest", [3, 40])
+def test_means_of_words_are_equal_with_and_without_gradients(widest):
+    torch.manual_seed(widest)
+    values, means = torch.randn(60, 5), []
+    start = torch.randint(0, 60 - widest, (30,))
+    bounds = torch.stack([start, start + torch.arange(30) % (widest + 1)], dim=1)
+    for keeps_gradients in (True, False):
+        with torch.set_grad_enabled(keeps_gradients):
+            means.append(WordMeans(values)(bounds))
+    expected = [values[a:b].mean(0) if a < b else torch.zeros(5) for a, b in bounds.tolist()]
+    for found in means:
+        torch.testing.assert_close(found, torch.stack(expected), **CLOSE)
+    with torch.no_grad():
+        assert WordMeans(values)(torch.tensor([[3, 3]])).equal(torch.zeros(1, 5))
+        assert WordMeans(values)(bounds[:0]).shape == (0, 5)
 
 
 def test_attention_weights_are_positive_and_finite_whatever_the_words():

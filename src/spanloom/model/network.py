@@ -216,7 +216,13 @@ def differing(a: Shapes, b: Shapes) -> Iterator[tuple[str, Shape | None, Shape |
 
 
 def _text_vectors(words: Float[Tensor, "word dim"], batch: Batch) -> HeadInputs:
-    """Select the vectors of text words and of `[CLS]`; prompts are left out."""
+    """Select the vectors of text words and of `[CLS]`; prompts are left out.
+
+    Where no gradient is kept they have the number format of matrix products, so that it is not each
+    product of each head that converts them.
+    """
+    if not torch.is_grad_enabled() and torch.is_autocast_enabled(words.device.type):
+        words = words.to(torch.get_autocast_dtype(words.device.type))
     layout = batch.prompt_layout
     if layout is None:
         return HeadInputs(words)

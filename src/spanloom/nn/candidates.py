@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+_MAGNITUDE = 0x7FFFFFFF  # all bits of a float but its sign
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
@@ -138,12 +140,17 @@ def top_k_non_null(
 def top_k_mask(
     values: Float[Tensor, " span"], group: Int[Tensor, " span"], budget: Int[Tensor, " sentence"]
 ) -> Bool[Tensor, " span"]:
-    """Return the mask of the ``budget`` highest values per group; of equal ones the first."""
-    order = values.argsort(stable=True, descending=True)
-    order = order[group[order].argsort(stable=True)]
+    """Return the mask of the ``budget`` highest values per group; of equal ones the first.
+
+    One sort orders by group and value: the bits of a float, read as a whole number, rise with it
+    (with it negated, if it is negative).
+    """
+    bits = (values.float() + 0.0).view(torch.int32)  # 0.0 makes one zero of two
+    falling = torch.where(bits < 0, bits & _MAGNITUDE, -bits)
+    order = ((group << 32) + falling).argsort(stable=True)
+    ordered_group = group[order]
     sizes = torch.bincount(group, minlength=len(budget))
-    group_start = (sizes.cumsum(0) - sizes)[group[order]]
-    rank = torch.arange(len(order), device=order.device) - group_start
+    rank = torch.arange(len(order), device=order.device) - (sizes.cumsum(0) - sizes)[ordered_group]
     mask = torch.zeros(len(group), dtype=torch.bool, device=group.device)
-    mask[order] = rank < budget[group[order]]
+    mask[order] = rank < budget[ordered_group]
     return mask

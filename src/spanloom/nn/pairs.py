@@ -11,7 +11,7 @@ from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.span_features import prefix_sums, segment_means
+from spanloom.nn.span_features import WordMeans
 from spanloom.nn.span_layer import SharedSpanProjection
 from spanloom.nn.spans import SpanInputs, SpanProjection
 from spanloom.tensors import CorefFeatures
@@ -156,7 +156,7 @@ class PairScorer(BasePairScorer):
         """Return a function that scores pairs; spans are projected once, not once per pair."""
         heads = self.head.project(inputs, bounds) + self.head_type(types).float()
         tails = self.tail.project(inputs, bounds) + self.tail_type(types).float()
-        context_sums = self._context_sums(inputs.words)
+        context = None if self.context is None else WordMeans(self.context(inputs.words).float())
         mentions = mention_scores(types) if self.add_mention_scores else None
 
         def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
@@ -165,8 +165,8 @@ class PairScorer(BasePairScorer):
             first = head + tail
             first += self.product(head * tail).float()  # in place: memory takes most of the time
             first += self.distance_embedding(distance)
-            if context_sums is not None:
-                first += segment_means(context_sums, gap)
+            if context is not None:
+                first += context(gap)
             if inputs.features is not None:
                 first_words = bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
                 first += self._embed_features(inputs.features, *first_words)
@@ -192,15 +192,6 @@ class PairScorer(BasePairScorer):
             if self.genre_embedding is None
             else hidden + self.genre_embedding(features.genre_ids[head])
         )
-
-    def _context_sums(
-        self, words: Float[Tensor, "word dim"]
-    ) -> Float[Tensor, "offset column"] | None:
-        """Return prefix sums of the words' context vectors; None without ``context_between``."""
-        if self.context is None:
-            return None
-        context = self.context(words).float()
-        return prefix_sums(context, context.new_ones(len(context), 1))
 
     def _bucket_gap(
         self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]

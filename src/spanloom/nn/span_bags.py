@@ -1,4 +1,4 @@
-"""Hidden vectors of narrow spans as one sum of table rows each, without prefix sums.
+"""Hidden vectors of narrow spans, and means of words, as one sum of table rows each.
 
 A span ``[start, end)`` is the sum of what its first word, its last word and its width add, and of
 what its words add to its content, each by its share of the attention weights. One
@@ -12,6 +12,33 @@ from torch import Tensor
 from torch.nn import functional as F
 
 _WIDE = 16  # words: from this mean width on prefix sums are faster
+
+
+def are_narrow(bounds: Int[Tensor, "span 2"]) -> bool:
+    """Whether these spans, of which some may be empty, are best summed word by word."""
+    num_words = int((bounds[:, 1] - bounds[:, 0]).sum())
+    return 0 < num_words < _WIDE * len(bounds)
+
+
+def narrow_means(
+    values: Float[Tensor, "word dim"], bounds: Int[Tensor, "span 2"]
+) -> Float[Tensor, "span dim"]:
+    """Return the mean of the words of each span, 0 for an empty one; no gradient is computed."""
+    span, step = _words_of(bounds)
+    width = bounds[:, 1] - bounds[:, 0]
+    sums = F.embedding_bag(bounds[span, 0] + step, values, width.cumsum(0) - width, mode="sum")
+    sums /= width.clamp(min=1)[:, None]
+    return sums
+
+
+def _words_of(
+    bounds: Int[Tensor, "span 2"],
+) -> tuple[Int[Tensor, " word"], Int[Tensor, " word"]]:
+    """Return, for each word of each span in turn, the span and the word's position in it."""
+    width = bounds[:, 1] - bounds[:, 0]
+    span = torch.arange(len(bounds), device=bounds.device).repeat_interleave(width)
+    step = torch.arange(len(span), device=bounds.device) - (width.cumsum(0) - width)[span]
+    return span, step
 
 
 class SpanBags:
@@ -33,11 +60,6 @@ class SpanBags:
         self._weights = weights[:, 0]
         self._weight_sums = F.pad(self._weights.double().cumsum(0), (1, 0))
 
-    def suit(self, bounds: Int[Tensor, "span 2"]) -> bool:
-        """Whether these spans are narrow enough to be summed word by word."""
-        num_words = int((bounds[:, 1] - bounds[:, 0]).sum())
-        return 0 < num_words < _WIDE * len(bounds)
-
     def __call__(self, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span hidden"]:
         """Return the sum of each span."""
         start, end = bounds.unbind(-1)
@@ -47,19 +69,15 @@ class SpanBags:
             fixed.append(3 * self._num_words + (width - 1).clamp(max=self._num_widths - 1))
         size = width + len(fixed)
         offset = size.cumsum(0) - size
-        num_rows = int(size.sum())
-        span = torch.arange(len(bounds), device=bounds.device).repeat_interleave(
-            width, output_size=num_rows - len(fixed) * len(bounds)
-        )
-        # position within the span of each of its words, and within all rows
-        step = torch.arange(len(span), device=bounds.device) - (width.cumsum(0) - width)[span]
+        span, step = _words_of(bounds)
+        num_rows = len(span) + len(fixed) * len(bounds)
         word = start[span] + step
         totals = (self._weight_sums[end] - self._weight_sums[start]).float()
         index = bounds.new_empty(num_rows)
         shares = self._weights.new_ones(num_rows)
         for row, column in enumerate(fixed):
             index[offset + row] = column
-        position = offset[span] + step + len(fixed)
+        position = offset[span] + step + len(fixed)  # within all rows
         index[position] = word + 2 * self._num_words
         shares[position] = self._weights[word] / totals[span]
         return F.embedding_bag(index, self._table, offset, mode="sum", per_sample_weights=shares)

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.span_bags import SpanBags
+from spanloom.nn.span_bags import SpanBags, are_narrow, narrow_means
 
 CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
 _SPARSE = 8  # a width whose spans start at fewer than one word in so many is cheaper to gather
@@ -50,7 +50,7 @@ class SpanFeatures:
         Without gradients one sum per span adds its vectors and its words' shares of its content,
         where spans are narrow; other contents are differences of prefix sums.
         """
-        if not torch.is_grad_enabled() and self._bags.suit(bounds):
+        if not torch.is_grad_enabled() and are_narrow(bounds):
             return self._bags(bounds)
         start, end = bounds.unbind(-1)
         ends = gather_rows(self.first, start) + gather_rows(self.last, end - 1)
@@ -105,6 +105,28 @@ class SpanFeatures:
             widths = torch.arange(num_dense + 1, len(starts) + 1, device=start.device)
             bounds = torch.stack([start, start + widths.repeat_interleave(counts)], dim=1)
             yield from map(self.gather, chunks_of(bounds))
+
+
+class WordMeans:
+    """Means of the vectors of words over segments.
+
+    Where no gradient is kept narrow segments are summed word by word, all others are differences of
+    prefix sums.
+    """
+
+    def __init__(self, values: Float[Tensor, "word dim"]) -> None:
+        """``values`` are the vectors of words."""
+        self._values = values
+
+    def __call__(self, bounds: Int[Tensor, "n 2"]) -> Float[Tensor, "n dim"]:
+        """Return the mean over each ``[start, end)``; 0 if it is empty."""
+        if not torch.is_grad_enabled() and are_narrow(bounds):
+            return narrow_means(self._values, bounds)
+        return segment_means(self._sums, bounds)
+
+    @cached_property
+    def _sums(self) -> Float[Tensor, "offset column"]:
+        return prefix_sums(self._values, self._values.new_ones(len(self._values), 1))
 
 
 def chunks_of(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
