@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spanloom.nn import antecedents
 from spanloom.nn.antecedents import AntecedentSearch, CoarseScores, sort_pairs
 from spanloom.nn.losses import HeadSelectionLoss
-from spanloom.nn.pairs import match_pairs, without_lost_tails
+from spanloom.nn.pair_generator import match_pairs, without_lost_tails
 
 SEARCH = AntecedentSearch(2, 3, rank=4)
 

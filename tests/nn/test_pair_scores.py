@@ -5,7 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.nn.pairs import PairGenerator, PairScorer, PairSizes
+from spanloom.nn.pair_generator import PairGenerator
+from spanloom.nn.pairs import PairScorer, PairSizes
 from spanloom.nn.spans import SpanAttention, SpanInputs
 
 EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from spanloom.nn import span_relation as room
+from spanloom.nn import pairs as pairs_room
 from spanloom.nn.candidates import Candidates, Pruner, top_k_mask, top_k_non_null
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.losses import HardNegativesLoss, all_spans_loss
@@ -193,7 +193,7 @@ def test_scores_in_chunks_are_scores_at_once(head, monkeypatch, chunk):
     types = torch.rand(6, LABELS)
     pairs = torch.tensor([(i, j) for i in range(6) for j in range(6) if i != j])
     whole = head.pair_scorer(view, bounds, types)(pairs)
-    monkeypatch.setattr(room, "_CHUNK", chunk)
+    monkeypatch.setattr(pairs_room, "_CHUNK", chunk)
     with torch.no_grad():
         torch.testing.assert_close(head.pair_scorer(view, bounds, types)(pairs), whole, **CLOSE)
         assert head.pair_scorer(view, bounds, types)(pairs[:0]).shape == (0, LINKS)

@@ -8,7 +8,7 @@ from sample_batches import head_of, lay, learn, make, predict, vectors_of
 
 from spanloom.nn.candidates import Pruner
 from spanloom.nn.losses import HeadSelectionLoss, all_spans_loss
-from spanloom.nn.pairs import PairGenerator
+from spanloom.nn.pair_generator import PairGenerator
 from spanloom.nn.span_decoding import SelectedHeads
 from spanloom.tasks import load
 

@@ -119,6 +119,21 @@ def test_antecedents_out_of_reach_of_the_nearest_are_found_by_the_coarse_search(
     assert len(linked) == (3 if antecedents == "coarse" else 0)
 
 
+def test_chains_are_learnt_and_found_with_mentions_that_read_their_antecedents():
+    task = make(KIND, [ALONE], inference_order=2, hidden_size=16, dropout=0.0)
+    laid, head = lay(task, [ALONE]), head_of(KIND, task)
+    vectors = vectors_of(KIND, laid)
+    learn(task, head, vectors, laid)
+    assert head.refinement.gate.weight.grad.abs().sum() > 0
+    (found,) = predict(task, head, laid, [ALONE], vectors)
+    assert found.has_layer("main")
+
+
+def test_other_pair_scorers_have_no_vectors_that_could_be_refined():
+    with pytest.raises(ValueError, match="inference_order 2 needs pair_scorer: projected"):
+        make(KIND, [ALONE], inference_order=2, pair_scorer="spanrel")
+
+
 def test_a_model_that_finds_mentions_can_be_given_them_when_it_is_scored():
     task = make(KIND, [ALONE], hidden_size=16, dropout=0.0, add_mention_scores=True)
     told = task.with_gold_inputs()

@@ -1,13 +1,13 @@
 """Pair scores (SpanRel, section 3): a perceptron over ``[zj; zk; zj * zk]`` and more."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from spanloom.cancellation import checkpoint
+from spanloom.nn.antecedents import CoarseScores
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
@@ -17,6 +17,7 @@ from spanloom.nn.spans import SpanInputs, SpanProjection
 from spanloom.tensors import CorefFeatures
 
 _SPEAKER_CASES = 3  # unknown, the same speaker, two speakers
+_CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 _EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # first distance (words between spans) of each bucket
 
@@ -89,6 +90,20 @@ def mention_scores(types: Float[Tensor, "span type"]) -> Float[Tensor, " span"]:
 ScorePairs = Callable[[Int[Tensor, "pair 2"]], Float[Tensor, "pair label"]]
 
 
+def complete_scores(score: ScorePairs, coarse: CoarseScores | None) -> ScorePairs:
+    """Return the whole score of pairs: a pair scorer's and the coarse one, if there is one.
+
+    Without gradients pairs are scored in chunks that fit in a cache.
+    """
+
+    def score_all(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
+        chunks = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
+        scores = torch.cat([score(chunk) for chunk in chunks])
+        return scores if coarse is None else scores + coarse(pairs)[:, None]
+
+    return score_all
+
+
 class BasePairScorer(nn.Module):
     """Interface of pair scorers; column 0 of their scores is "none"."""
 
@@ -152,30 +167,36 @@ class PairScorer(BasePairScorer):
         inputs: SpanInputs,
         bounds: Int[Tensor, "span 2"],
         types: Float[Tensor, "span type"],
-    ) -> ScorePairs:
+    ) -> "ProjectedPairs":
         """Return a function that scores pairs; spans are projected once, not once per pair."""
-        heads = self.head.project(inputs, bounds) + self.head_type(types).float()
-        tails = self.tail.project(inputs, bounds) + self.tail_type(types).float()
-        context = None if self.context is None else WordMeans(self.context(inputs.words).float())
-        mentions = mention_scores(types) if self.add_mention_scores else None
+        return ProjectedPairs(
+            self,
+            inputs,
+            bounds,
+            self.head.project(inputs, bounds) + self.head_type(types).float(),
+            self.tail.project(inputs, bounds) + self.tail_type(types).float(),
+            None if self.context is None else WordMeans(self.context(inputs.words).float()),
+            mention_scores(types) if self.add_mention_scores else None,
+        )
 
-        def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
-            head, tail = gather_rows(heads, pairs[:, 0]), gather_rows(tails, pairs[:, 1])
-            gap, distance = self._bucket_gap(bounds, pairs)
-            first = head + tail
-            first += self.product(head * tail).float()  # in place: memory takes most of the time
-            first += self.distance_embedding(distance)
-            if context is not None:
-                first += context(gap)
-            if inputs.features is not None:
-                first_words = bounds[pairs[:, 0], 0], bounds[pairs[:, 1], 0]
-                first += self._embed_features(inputs.features, *first_words)
-            scores: Tensor = self.output(first).float()
-            if mentions is None:
-                return scores
-            return scores + (mentions[pairs[:, 0]] + mentions[pairs[:, 1]])[:, None]
-
-        return score
+    def score(
+        self, spans: "ProjectedPairs", pairs: Int[Tensor, "pair 2"]
+    ) -> Float[Tensor, "pair label"]:
+        """Return the scores of pairs of projected spans."""
+        head, tail = gather_rows(spans.heads, pairs[:, 0]), gather_rows(spans.tails, pairs[:, 1])
+        gap, distance = self._bucket_gap(spans.bounds, pairs)
+        first = head + tail
+        first += self.product(head * tail).float()  # in place: memory takes most of the time
+        first += self.distance_embedding(distance)
+        if spans.context is not None:
+            first += spans.context(gap)
+        if spans.inputs.features is not None:
+            first_words = spans.bounds[pairs[:, 0], 0], spans.bounds[pairs[:, 1], 0]
+            first += self._embed_features(spans.inputs.features, *first_words)
+        scores: Tensor = self.output(first).float()
+        if spans.mentions is None:
+            return scores
+        return scores + (spans.mentions[pairs[:, 0]] + spans.mentions[pairs[:, 1]])[:, None]
 
     def _embed_features(
         self, features: CorefFeatures, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
@@ -214,161 +235,27 @@ class PairScorer(BasePairScorer):
 
 
 @dataclass(frozen=True, slots=True)
-class PairGenerator:
-    """Generate the ordered pairs ``(head, tail)`` of the spans of a group that are scored.
+class ProjectedPairs:
+    """Spans as a pair scorer reads them, each projected once as a head and as a tail.
 
-    ``antecedents_only``: only heads before the tail, the nearest ``max_antecedents`` of them
-    (None: all). ``horizon``: only spans that start at most so many words apart (None: all).
-    ``self_pairs``: each span is paired with itself too, as a root is its own head.
-    ``single_relation``: a group (a sentence) has exactly one relation, so the softmax is over all
-    its pairs, not over those of one tail.
+    ``context`` gives means of the words between spans, ``mentions`` are the log-odds of spans; None
+    where the scorer does not read them.
     """
 
-    antecedents_only: bool = False
-    max_antecedents: int | None = None
-    self_pairs: bool = False
-    single_relation: bool = False
-    horizon: int | None = None
+    scorer: PairScorer
+    inputs: SpanInputs
+    bounds: Int[Tensor, "span 2"]
+    heads: Float[Tensor, "span hidden"]
+    tails: Float[Tensor, "span hidden"]
+    context: WordMeans | None
+    mentions: Float[Tensor, " span"] | None
 
-    def softmax_group(
-        self, pairs: Int[Tensor, "pair 2"], group: Int[Tensor, " span"]
-    ) -> Int[Tensor, " pair"]:
-        """Return the softmax group of each pair: its tail, or its group if ``single_relation``."""
-        return group[pairs[:, 0]] if self.single_relation else pairs[:, 1]
+    def __call__(self, pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
+        """Return the scores of pairs ``(head, tail)``."""
+        return self.scorer.score(self, pairs)
 
-    def all_pairs(
-        self,
-        group: Int[Tensor, " span"],
-        head_mask: Bool[Tensor, " span"] | None = None,
-        starts: Int[Tensor, " span"] | None = None,
-    ) -> Int[Tensor, "pair 2"]:
-        """Return all pairs, ordered by head.
-
-        ``group`` is sorted; ``head_mask`` tells which spans may be heads (None: all). A horizon
-        needs ``starts``: the first word of each span, sorted.
-        """
-        chunks = list(self.iter_by_head(group, len(group) ** 2, head_mask, starts))
-        return torch.cat(chunks) if chunks else group.new_zeros(0, 2)
-
-    def iter_by_head(
-        self,
-        group: Int[Tensor, " span"],
-        chunk_size: int,
-        head_mask: Bool[Tensor, " span"] | None = None,
-        starts: Int[Tensor, " span"] | None = None,
-    ) -> Iterator[Int[Tensor, "_ 2"]]:
-        """Yield ``all_pairs`` in chunks of about ``chunk_size``, no head's pairs divided."""
-        head = torch.arange(len(group), device=group.device)
-        start, end = self._near(starts, *_group_bounds(group))
-        if self.antecedents_only:
-            start = head + 1
-            if self.max_antecedents is not None:
-                end = torch.minimum(end, start + self.max_antecedents)
-        if head_mask is not None:
-            end = torch.where(head_mask, end, start)
-        for pairs in _iter_pairs(start, end - start, chunk_size):
-            yield (
-                pairs
-                if self.antecedents_only or self.self_pairs
-                else pairs[pairs[:, 0] != pairs[:, 1]]
-            )
-
-    def _near(
-        self,
-        starts: Int[Tensor, " span"] | None,
-        first: Int[Tensor, " span"],
-        end: Int[Tensor, " span"],
-    ) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
-        """Return the bounds of the spans of a group that are within the horizon of each span."""
-        if self.horizon is None:
-            return first, end
-        assert starts is not None, "a horizon needs to know where spans start"
-        nearest = torch.searchsorted(starts, starts - self.horizon)
-        farthest = torch.searchsorted(starts, starts + self.horizon, right=True)
-        return torch.maximum(first, nearest), torch.minimum(end, farthest)
-
-    def iter_by_tail(
-        self,
-        group: Int[Tensor, " span"],
-        chunk_size: int,
-        starts: Int[Tensor, " span"] | None = None,
-    ) -> Iterator[Int[Tensor, "_ 2"]]:
-        """Yield all pairs by tail, in chunks of about ``chunk_size``, no tail's pairs divided."""
-        tail = torch.arange(len(group), device=group.device)
-        start, end = self._near(starts, *_group_bounds(group))
-        if self.antecedents_only:
-            if self.max_antecedents is not None:
-                start = torch.maximum(start, tail - self.max_antecedents)
-            end = tail
-        for pairs in _iter_pairs(start, end - start, chunk_size):
-            kept = (
-                pairs
-                if self.antecedents_only or self.self_pairs
-                else pairs[pairs[:, 0] != pairs[:, 1]]
-            )
-            yield kept.flip(1)
-
-
-def match_pairs(
-    pairs: Int[Tensor, "pair 2"],
-    relations: Int[Tensor, "relation 3"],
-    gold_to_kept: Int[Tensor, " gold"],
-    num_spans: int,
-) -> tuple[Int[Tensor, " match"], Int[Tensor, " match"]]:
-    """Return indices of the pairs that are gold relations, and of those relations.
-
-    ``pairs`` ascend, so each relation is found by binary search. ``num_spans`` is the number of
-    kept spans, including those that form no pair.
-    """
-    head, tail = gold_to_kept[relations[:, 0]], gold_to_kept[relations[:, 1]]
-    pair_codes = pairs[:, 0] * num_spans + pairs[:, 1]
-    relation_codes = head * num_spans + tail
-    pair_index = torch.searchsorted(pair_codes, relation_codes).clamp(max=len(pair_codes) - 1)
-    is_match = (head >= 0) & (tail >= 0) & (pair_codes[pair_index] == relation_codes)
-    relation_index = is_match.nonzero()[:, 0]
-    return pair_index[relation_index], relation_index
-
-
-def without_lost_tails(
-    pairs: Int[Tensor, "pair 2"],
-    relations: Int[Tensor, "relation 3"],
-    gold_to_kept: Int[Tensor, " gold"],
-    num_spans: int,
-) -> Int[Tensor, "some 2"]:
-    """Return the pairs without those of tails whose gold heads form none of the pairs.
-
-    Such a tail would be taught to have no head. ``pairs`` ascend, as for ``match_pairs``.
-    """
-    if not len(pairs) or not len(relations):
-        return pairs
-    tails = gold_to_kept[relations[:, 1]]
-    is_lost = torch.zeros(num_spans, dtype=torch.bool, device=pairs.device)
-    is_lost[tails[tails >= 0]] = True
-    pair_index, _ = match_pairs(pairs, relations, gold_to_kept, num_spans)
-    is_lost[pairs[pair_index, 1]] = False
-    return pairs[~is_lost[pairs[:, 1]]]
-
-
-def _group_bounds(group: Int[Tensor, " span"]) -> tuple[Int[Tensor, " span"], Int[Tensor, " span"]]:
-    """Return the first span of each span's group, and one past its last."""
-    _, counts = torch.unique_consecutive(group, return_counts=True)
-    ends = counts.cumsum(0)
-    return (ends - counts).repeat_interleave(counts), ends.repeat_interleave(counts)
-
-
-def _iter_pairs(
-    start: Int[Tensor, " span"], count: Int[Tensor, " span"], chunk_size: int
-) -> Iterator[Int[Tensor, "_ 2"]]:
-    """Yield each span with the ``count`` spans from ``start``, about ``chunk_size`` at a time."""
-    ends = count.cumsum(0)
-    first = 0
-    while first < len(count):
-        checkpoint()
-        limit = int(ends[first] - count[first]) + chunk_size
-        stop = max(first + 1, int(torch.searchsorted(ends, limit, right=True)))
-        counts = count[first:stop]
-        span = torch.arange(first, stop, device=count.device).repeat_interleave(counts)
-        begin = (counts.cumsum(0) - counts).repeat_interleave(counts)
-        step = torch.arange(len(span), device=count.device) - begin
-        yield torch.stack([span, start[first:stop].repeat_interleave(counts) + step], dim=1)
-        first = stop
+    def shifted(
+        self, heads: Float[Tensor, "span hidden"], tails: Float[Tensor, "span hidden"]
+    ) -> "ProjectedPairs":
+        """Return the same spans, with vectors added to each as a head and as a tail."""
+        return replace(self, heads=self.heads + heads, tails=self.tails + tails)

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 from spanloom.decoding.span_selection import max_weight_disjoint
 from spanloom.nn.candidates import Pruner, ScoredSpans, group_of, text_order
 from spanloom.nn.head_selection import PredicateSelector
+from spanloom.nn.pair_generator import MAX_PAIRS
 from spanloom.nn.span_decoding import (
-    MAX_PAIRS,
     Decoded,
     Types,
     add_bias,

@@ -17,11 +17,10 @@ from spanloom.decoding.relation_ends import fits_into_set, greedy_relations
 from spanloom.decoding.span_selection import max_weight_disjoint, max_weight_nested
 from spanloom.nn.candidates import Pruner, ScoredSpans, group_of, text_order
 from spanloom.nn.head_selection import BestPair, select_heads
+from spanloom.nn.pair_generator import MAX_PAIRS
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
-
-MAX_PAIRS = 262_144  # pairs listed and scored at a time; a sentence as long as a book has many more
 
 Decoded = tuple[PredictedSpans, PredictedRelations]
 Decoder = Callable[[SpanRelation, SpanInputs, SpanTargets | None], Decoded]
@@ -279,10 +278,7 @@ class SelectedHeads:
         """Return the spans, and a relation from each selected head."""
         relations = [PredictedRelations()]
         groups = group_of(kept.spans.bounds, inputs.pair_groups)
-        chunks = head.pair_generator.iter_by_tail(groups, MAX_PAIRS, kept.starts)
-        if head.coarse_antecedents is not None:
-            bounds, types = kept.spans.bounds, kept.types
-            chunks = head.coarse_antecedents(inputs, bounds, types, groups)
+        chunks = head.pairs_by_tail(inputs, kept.spans.bounds, kept.types, groups)
         for pairs, scores, _ in _score_chunks(head, inputs, kept, chunks, self.allow):
             scores = self.bias.add(scores, pairs, kept.is_selected)
             best, probs = select_heads(scores, pairs[:, 1], len(groups), dummy=True)

@@ -1,5 +1,8 @@
 """The span-relation head (SpanRel, section 3): label spans, prune them, label pairs of the rest."""
 
+from collections.abc import Iterator
+from functools import partial
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -9,12 +12,12 @@ from spanloom.nn.antecedents import sort_pairs
 from spanloom.nn.candidates import ScoredSpans, group_of, neighbors, text_order
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.losses import UNKNOWN, coarse_loss, label_loss
-from spanloom.nn.pairs import PairGenerator, ScorePairs, match_pairs, without_lost_tails
+from spanloom.nn.pair_generator import MAX_PAIRS, PairGenerator, match_pairs, without_lost_tails
+from spanloom.nn.pairs import ProjectedPairs, ScorePairs, complete_scores
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
 from spanloom.nn.spans import CoarseSpanScorer, SpanInputs
 from spanloom.tensors import CorefFeatures, Losses, SpanTargets, SpanVectors
 
-_CHUNK = 2_048  # pairs scored at a time where no gradient is kept
 _PRUNED_SCORE = -1e4  # the labels' score of a span that the coarse scorer pruned: it has none
 
 
@@ -31,6 +34,7 @@ class SpanRelation(nn.Module):
         self.pair_loss = label_loss if pairs is None else pairs.loss
         self.predicate_selector = None if pairs is None else pairs.predicate_selector
         self.coarse_antecedents = None if pairs is None else pairs.coarse_antecedents
+        self.refinement = None if pairs is None else pairs.refinement
         self.dropout = Dropout(dropout)
         self.coarse_scorer = spans.coarse_scorer
         self.reads_tokens, self.attends_tokens = spans.reads_tokens, spans.attends_tokens
@@ -136,16 +140,30 @@ class SpanRelation(nn.Module):
         ``types`` are the spans' label probabilities. Without gradients pairs are scored in chunks.
         """
         assert self.pairs is not None, "the head has no pair scorer"
-        score_chunk, coarse = self.pairs.prepare(inputs, bounds, types), None
+        coarse = None
         if self.coarse_antecedents is not None:
             coarse = self.coarse_antecedents.prepare(inputs, bounds, types)
+        spans = self.pairs.prepare(inputs, bounds, types)
+        complete = partial(complete_scores, coarse=coarse)
+        if self.refinement is not None:
+            assert isinstance(spans, ProjectedPairs), "only a PairScorer's vectors can be refined"
+            group = group_of(bounds, inputs.pair_groups)
+            chunks = partial(self.pairs_by_tail, inputs, bounds, types, group)
+            spans = self.refinement(inputs, spans, complete, chunks)
+        return complete(spans)
 
-        def score(pairs: Int[Tensor, "pair 2"]) -> Float[Tensor, "pair label"]:
-            chunks = (pairs,) if torch.is_grad_enabled() else pairs.split(_CHUNK)
-            scores = torch.cat([score_chunk(chunk) for chunk in chunks])
-            return scores if coarse is None else scores + coarse(pairs)[:, None]
-
-        return score
+    def pairs_by_tail(
+        self,
+        inputs: SpanInputs,
+        bounds: Int[Tensor, "kept 2"],
+        types: Float[Tensor, "kept type"],
+        group: Int[Tensor, " kept"],
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield the pairs that are scored, in chunks that divide no tail's pairs."""
+        if self.coarse_antecedents is not None:
+            chosen: Iterator[Tensor] = self.coarse_antecedents(inputs, bounds, types, group)
+            return chosen
+        return self.pair_generator.iter_by_tail(group, MAX_PAIRS, bounds[:, 0].contiguous())
 
     def loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of spans and of pairs, over all sentences.
@@ -225,7 +243,7 @@ class SpanRelation(nn.Module):
         if self.coarse_antecedents is None:
             pairs = self.pair_generator.all_pairs(group, head_mask, starts)
         else:
-            pairs = sort_pairs([*self.coarse_antecedents(inputs, bounds, types, group)], len(group))
+            pairs = sort_pairs([*self.pairs_by_tail(inputs, bounds, types, group)], len(group))
         if self.pair_generator.antecedents_only:
             pairs = without_lost_tails(pairs, gold.pairs, gold_to_kept, len(bounds))
         total = attribute_total = inputs.words.sum() * 0

@@ -6,7 +6,9 @@ from spanloom.nn.antecedents import CoarseAntecedents
 from spanloom.nn.candidates import Candidates, Pruner
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.losses import PairLoss, SpanLoss, all_spans_loss, label_loss
-from spanloom.nn.pairs import BasePairScorer, PairGenerator
+from spanloom.nn.pair_generator import PairGenerator
+from spanloom.nn.pairs import BasePairScorer
+from spanloom.nn.refinement import MentionRefinement
 from spanloom.nn.spans import CoarseSpanScorer, SpanAttention, SpanScorer
 
 
@@ -35,7 +37,9 @@ class PairParts:
     """The parts that make pairs of the kept spans, score them and learn their labels.
 
     With a ``predicate_selector`` only the spans that it selects are heads of pairs. With
-    ``coarse_antecedents`` these choose the pairs instead of the generator.
+    ``coarse_antecedents`` these choose the pairs instead of the generator. A ``refinement`` mixes
+    the vectors of mentions with those of their antecedents before the last scores; the scorer is a
+    ``PairScorer`` then.
     """
 
     scorer: BasePairScorer
@@ -43,3 +47,4 @@ class PairParts:
     loss: PairLoss = label_loss
     predicate_selector: PredicateSelector | None = None
     coarse_antecedents: CoarseAntecedents | None = None
+    refinement: MentionRefinement | None = None

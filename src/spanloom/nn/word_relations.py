@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.pairs import PairGenerator
+from spanloom.nn.pair_generator import PairGenerator
 from spanloom.tensors import PredictedRelations
 
 _CHUNK = 1 << 19  # hidden units computed at a time

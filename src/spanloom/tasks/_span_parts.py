@@ -19,8 +19,10 @@ from spanloom.nn.candidates import Candidates, Pruner, ScoredSpans, text_order
 from spanloom.nn.feedforward import FEEDFORWARDS
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.losses import HardNegativesLoss, PairLoss, SpanLoss, all_spans_loss, label_loss
-from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairGenerator, PairScorer, PairSizes
+from spanloom.nn.pair_generator import PairGenerator
+from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairScorer, PairSizes
 from spanloom.nn.product_pairs import ProductPairScorer
+from spanloom.nn.refinement import MentionRefinement
 from spanloom.nn.span_decoding import BestSpans, SpanSelector
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
@@ -139,7 +141,8 @@ class HeadParts:
 
     ``pair_scorer`` builds the pair scorer from its sizes and ``pair_features``. Without
     ``predicts_none`` each candidate has a label. With ``coarse_spans_per_word`` a coarse scorer
-    keeps that many spans per word, and with ``keep_sentences`` those of whole sentences.
+    keeps that many spans per word, and with ``keep_sentences`` those of whole sentences. With an
+    ``inference_order`` above 1 mentions read their antecedents so often, less one.
     """
 
     options: SpanHeadOptions
@@ -155,6 +158,7 @@ class HeadParts:
     pair_loss: PairLoss = label_loss
     predicate_selector: PredicateSelector | None = None
     antecedent_search: AntecedentSearch | None = None
+    inference_order: int = 1
 
     def build(self, spec: HeadInputSpec, vocabulary: Vocabulary, *, coarse: bool) -> SpanRelation:
         """Build the head; ``coarse`` says whether it has a coarse scorer."""
@@ -218,7 +222,10 @@ class HeadParts:
     def _pair_parts(self, sizes: PairSizes) -> PairParts:
         scorer = self.pair_scorer(sizes, self.pair_features)
         parts = self.pair_generator, self.pair_loss, self.predicate_selector
-        return PairParts(scorer, *parts, self._coarse_antecedents(sizes))
+        refinement = None
+        if self.inference_order > 1:
+            refinement = MentionRefinement(sizes, self.inference_order)
+        return PairParts(scorer, *parts, self._coarse_antecedents(sizes), refinement)
 
     def _coarse_antecedents(self, sizes: PairSizes) -> CoarseAntecedents | None:
         search = self.antecedent_search

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Int
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from spanloom.annotation.attributes import genre, speakers
@@ -27,7 +27,8 @@ from spanloom.metrics.clusters import score
 from spanloom.nn.antecedents import AntecedentSearch
 from spanloom.nn.candidates import Pruner, ScoredSpans
 from spanloom.nn.losses import HeadSelectionLoss
-from spanloom.nn.pairs import PairFeatures, PairGenerator
+from spanloom.nn.pair_generator import PairGenerator
+from spanloom.nn.pairs import PairFeatures
 from spanloom.nn.span_decoding import (
     KeptSpans,
     RelationBias,
@@ -102,6 +103,12 @@ class MentionOptions(SpanOptions, PairScorerOptions):
     antecedent_horizon: int = Field(
         HORIZON, ge=1, description="mentions that coarse antecedents are chosen from"
     )
+    inference_order: int = Field(
+        1,
+        ge=1,
+        le=4,
+        description="2 and more: mentions read their likely antecedents, and are linked anew",
+    )
     add_mention_scores: bool = Field(
         True, description="a link's score counts how sure both mentions are"
     )
@@ -119,6 +126,15 @@ class MentionOptions(SpanOptions, PairScorerOptions):
     genre_field: int | None = Field(
         None, ge=0, le=20, description="which part of a document's name, by _ and /, is its genre"
     )
+
+    @model_validator(mode="after")
+    def _check_refined(self) -> "MentionOptions":
+        if self.inference_order > 1 and self.pair_scorer != "projected":
+            raise ValueError(
+                f"inference_order {self.inference_order} needs pair_scorer: projected, "
+                f"got {self.pair_scorer}"
+            )
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +356,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
             ),
             pair_loss=HeadSelectionLoss(dummy=True),
             antecedent_search=search if options.antecedents == "coarse" else None,
+            inference_order=options.inference_order,
         ),
         SpanPairDecoder(NonCrossingMentions(pruner), antecedents, options.gold_mentions),
         GoldClusters(),

@@ -27,7 +27,7 @@ from spanloom.metrics.counts import macro
 from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import Pruner
 from spanloom.nn.losses import HeadSelectionLoss, PairLoss, label_loss
-from spanloom.nn.pairs import PairGenerator
+from spanloom.nn.pair_generator import PairGenerator
 from spanloom.nn.span_decoding import (
     EachPair,
     OneRelation,
