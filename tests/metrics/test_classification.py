@@ -152,3 +152,16 @@ def test_reports_are_plain_and_name_every_label():
     assert json.loads(json.dumps(told)) == told
     assert set(told["labels"]) == {"yes", "no", "maybe"}
     assert "accuracy   33.33" in report.to_table()
+
+
+@given(st.lists(st.tuples(st.sampled_from("abn"), st.sampled_from(["a", "b", "n", None]))))
+def test_a_negative_label_is_neither_right_nor_wrong(pairs):
+    report = ClassificationReport("x", tuple(pairs), negative_label="n")
+    hits = sum(a == b != "n" for a, b in pairs)
+    predicted, gold = sum(b in ("a", "b") for _, b in pairs), sum(a != "n" for a, _ in pairs)
+    expected = 2 * hits / (predicted + gold) if predicted + gold else 0.0
+    assert report.metrics()["micro_f1"] == pytest.approx(expected)
+    assert report.per_document_counts()["micro_f1"].value == pytest.approx(expected)
+    seen = {label for pair in pairs for label in pair if label not in ("n", None)}
+    by_label = [report.by_label[label].f1 for label in seen]
+    assert report.macro == pytest.approx(sum(by_label) / len(seen) if seen else 0.0)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, comparable
+from spanloom.errors import DataError
 from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
@@ -180,3 +181,14 @@ def test_two_tasks_of_one_head_train_are_saved_and_annotate(tmp_path):
         report = model.tasks[name].compute_metrics(documents, list(model.predict(documents, name)))
         assert {label for _, label in report.pairs} <= set(model.tasks[name].labels)
         assert json.loads(json.dumps(report.to_json()))["documents"] == len(documents)
+
+
+def test_a_class_that_says_that_nothing_holds_is_no_class_to_score():
+    gold = texts("cause", "none", "none", "none")
+    task = make(KIND, gold, negative_label="none")
+    found = texts("cause", "none", "cause", "none")
+    assert task.metric_names[0] == "micro_f1"
+    metrics = task.metrics(task.compute_metrics(gold, found))
+    assert metrics == pytest.approx({"micro_f1": 2 / 3, "macro_f1": 2 / 3, "accuracy": 0.75})
+    with pytest.raises(DataError, match="expected a class that train has, got 'no'; classes are"):
+        make(KIND, gold, negative_label="no")

@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 
 from spanloom.annotation.text_pairs import TEXT_PAIR, Classification, classification_of
 from spanloom.document import Document
-from spanloom.metrics.bootstrap import DocumentCounts, scores_per_document
-from spanloom.metrics.counts import Counts, counts_by_label, macro
+from spanloom.metrics.bootstrap import (
+    DocumentCounts,
+    counts_per_document,
+    scores_per_document,
+)
+from spanloom.metrics.counts import Counts, counts_by_label, macro, total
 from spanloom.metrics.report import annotated_documents
 from spanloom.quantity import quantity
 
@@ -31,11 +35,13 @@ class ClassificationReport:
     """The scores of one layer of classes: per text, a gold label and a predicted one or None.
 
     ``not_annotated`` is the number of gold documents without a label; they are not scored.
+    ``negative_label`` says that none of the other classes holds, so F1 leaves it out.
     """
 
     layer: str
     pairs: tuple[tuple[str, str | None], ...]
     not_annotated: int = 0
+    negative_label: str | None = None
 
     @property
     def accuracy(self) -> float:
@@ -51,9 +57,21 @@ class ClassificationReport:
         return counts_by_label(hits, predicted, gold)
 
     @property
+    def positive(self) -> dict[str, Counts]:
+        """The counts of each label but the negative one."""
+        return {
+            name: counts for name, counts in self.by_label.items() if name != self.negative_label
+        }
+
+    @property
     def macro(self) -> float:
-        """The mean F1 of all gold or predicted labels."""
-        return macro(self.by_label).f1
+        """The mean F1 of all gold or predicted labels but the negative one."""
+        return macro(self.positive).f1
+
+    @property
+    def micro(self) -> float:
+        """F1 of all texts together, the negative label neither right nor wrong (TACRED)."""
+        return total(self.positive.values()).f1
 
     @property
     def mcc(self) -> float:
@@ -67,17 +85,33 @@ class ClassificationReport:
         return covariance / math.sqrt(product) if product else 0.0
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return the terms of accuracy: each text is one item, right or wrong."""
-        return {"accuracy": scores_per_document([float(a == b) for a, b in self.pairs])}
+        """Return the terms of accuracy: each text is one item, right or wrong.
+
+        With a negative label also those of micro F1, to which a text with it adds no item.
+        """
+        counts = {"accuracy": scores_per_document([float(a == b) for a, b in self.pairs])}
+        if self.negative_label is not None:
+            none = (None, self.negative_label)
+            items = [
+                Counts(int(a == b and a not in none), int(b not in none), int(a not in none))
+                for a, b in self.pairs
+            ]
+            counts["micro_f1"] = counts_per_document(items)
+        return counts
 
     def metrics(self) -> dict[str, float]:
-        """Return accuracy, macro F1 and Matthews' correlation as numbers from 0 to 1.
+        """Return accuracy, macro and micro F1 and Matthews' correlation as numbers from 0 to 1.
 
         A correlation below 0 becomes 0; it is 1 if all labels are right, even where it is
         undefined.
         """
         mcc = 1.0 if self.accuracy == 1 else max(0.0, self.mcc)
-        return {"accuracy": self.accuracy, "macro_f1": self.macro, "mcc": mcc}
+        return {
+            "accuracy": self.accuracy,
+            "macro_f1": self.macro,
+            "micro_f1": self.micro,
+            "mcc": mcc,
+        }
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -87,6 +121,7 @@ class ClassificationReport:
             "not_annotated": self.not_annotated,
             "accuracy": self.accuracy,
             "macro_f1": self.macro,
+            "micro_f1": self.micro,
             "mcc": self.mcc,
             "labels": {label: counts.f1 for label, counts in self.by_label.items()},
         }
@@ -106,9 +141,11 @@ class ClassificationReport:
 
     def _averages(self) -> list[tuple[str, float]]:
         """Return each average with its name in the table."""
+        without = [] if self.negative_label is None else [("micro F1", self.micro)]
         return [
             ("accuracy", self.accuracy),
             ("macro F1", self.macro),
+            *without,
             ("Matthews", self.mcc),
         ]
 
@@ -218,12 +255,16 @@ def _correlate(correlation: Callable[..., Any], x: Numbers, y: Numbers) -> Corre
 
 
 def score_classes(
-    gold: Sequence[Document], predicted: Sequence[Document], layer: str
+    gold: Sequence[Document],
+    predicted: Sequence[Document],
+    layer: str,
+    negative_label: str | None = None,
 ) -> ClassificationReport:
     """Score the labels of whole texts against those of the gold documents of the same name.
 
-    A text without a prediction is wrong. Raises ``DataError`` where names do not match one to one,
-    texts differ or a layer is malformed, and ``LayerError`` where no gold document has the layer.
+    F1 leaves ``negative_label`` out. A text without a prediction is wrong. Raises ``DataError``
+    where names do not match one to one, texts differ or a layer is malformed, and ``LayerError``
+    where no gold document has the layer.
     """
     pairs = _classifications(gold, predicted, layer)
     labeled = [
@@ -231,7 +272,7 @@ def score_classes(
         for gold_class, predicted_class in pairs
         if gold_class
     ]
-    return ClassificationReport(layer, tuple(labeled), len(gold) - len(labeled))
+    return ClassificationReport(layer, tuple(labeled), len(gold) - len(labeled), negative_label)
 
 
 def score_values(

@@ -2,19 +2,24 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from spanloom.annotation.text_pairs import classification_of, classify
 from spanloom.data.instance_readers import InstanceReader, TextReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.errors import DataError
+from spanloom.metrics.classification import ClassificationReport, score_classes
 from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
+    Metrics,
     NewId,
     TaskSetup,
     TaskType,
@@ -32,6 +37,15 @@ from spanloom.tensors import Batch, HeadInputs, Losses
 
 LabelProb = tuple[str, float]
 
+
+class ClassOptions(TextOptions):
+    """Options of the classes of texts."""
+
+    negative_label: str | None = Field(
+        None, description="the class that says that no other holds; F1 leaves it out, as in TACRED"
+    )
+
+
 _SAMPLE = Document(
     "The film is slow , very slow .",
     (Layer(MAIN, (Span("T1", "negative", ((0, 30),)),)),),
@@ -47,6 +61,7 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
     labels: tuple[str, ...]
     head_labels: tuple[str, ...]
     text_pairs: bool
+    measure: Metrics = SingleLabelMixin.measure
 
     loss_names = ("label",)
 
@@ -110,20 +125,33 @@ def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any
     return {"labels": sorted({label for vocabulary in collected for label in vocabulary["labels"]})}
 
 
-def _build(setup: TaskSetup[TextOptions]) -> TextClassificationTask:
+def _build(setup: TaskSetup[ClassOptions]) -> TextClassificationTask:
+    labels, negative = setup.vocabulary["labels"], setup.options.negative_label
+    if negative is not None and negative not in labels:
+        problem = f"expected a class that train has, got {negative!r}; classes are"
+        raise DataError(f"task {setup.name!r}: negative_label: {problem} {', '.join(labels)}")
     return TextClassificationTask(
         setup.name,
         setup.layer,
         InstanceReader(TextReader()),
         setup.options.dropout,
-        labels_of(setup.name, setup.vocabulary["labels"]),
+        labels_of(setup.name, labels),
         tuple(setup.shared_vocabulary["labels"]),
         bool(setup.vocabulary["text_pairs"]),
+        _measure(negative),
     )
 
 
+def _measure(negative_label: str | None) -> Metrics:
+    """Return the metrics; F1 chooses the model where a class says that no other holds."""
+    if negative_label is None:
+        return SingleLabelMixin.measure
+    score = partial(score_classes, negative_label=negative_label)
+    return Metrics(("micro_f1", "macro_f1", "accuracy"), score, ClassificationReport.metrics)
+
+
 KIND = TaskType(
-    TextOptions,
+    ClassOptions,
     text_vocabulary,
     _build,
     _SAMPLE,
