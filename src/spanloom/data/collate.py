@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -268,32 +268,6 @@ def _shift(starts: Sequence[int], inner: Sequence[tuple[Bounds, ...]]) -> list[B
 
 def _bounds(pairs: Sequence[Bounds]) -> Tensor:
     return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
-
-
-def split_instances(batch: Batch, instances: Sequence[Instance]) -> Iterator[Batch]:
-    """Yield a batch per instance, with windows of the same width; prompts are words like others.
-
-    The instances have no ``[CLS]`` vectors, and each has at least one word.
-    """
-    assert not any(instance.wants_cls for instance in instances), "[CLS] cannot be split off"
-    width = batch.input_ids.shape[1]
-    sizes = (len(instance.prompt.tokens) + len(instance.tokens) for instance in instances)
-    for start, end in pairwise(accumulate(sizes, initial=0)):
-        first, last = torch.searchsorted(batch.piece_to_word, torch.tensor([start, end])).tolist()
-        index, word = batch.piece_index[first:last], batch.piece_to_word[first:last]
-        top, bottom = int(index[0]) // width, int(index[-1]) // width + 1
-        bounds = torch.tensor([[0, end - start]])
-        yield Batch(
-            batch.words[start:end],
-            bounds,
-            bounds,
-            bounds,
-            batch.input_ids[top:bottom],
-            batch.attention_mask[top:bottom],
-            index - top * width,
-            word - start,
-            (batch.position_to_word[top:bottom] - start).clamp(min=-1),
-        )
 
 
 def bucket_by_length(

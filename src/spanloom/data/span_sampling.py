@@ -4,23 +4,26 @@ A portion that would pass the budget is drawn again. So the last spans of a text
 those before: what that bias comes to, ``training.text_data`` reports.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+import numpy as np
+from jaxtyping import Int
 
 from spanloom.tokenization import Bounds
 
 _NUM_GUESSES = 8  # random starts tried before all are listed; at 15 % more than half fit
 _NUM_REDRAWS = 32  # spans over the budget in a row, until single words fill it
-_NUM_LENGTHS, _NUM_DRAWN = 32, 128  # lengths and positions drawn at a time
+_NUM_LENGTHS = 16  # drawn at a time
+
+Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
 class WordLine:
-    """All words in a line, with a gap after each run of adjacent words.
+    """The words of a text in a line, with a gap after each run of adjacent words.
 
     ``start`` and ``end`` are the bounds of a word's pieces; ``room`` is the number of free words
     from it on, up to ``longest``, and 0 for a gap.
@@ -30,38 +33,35 @@ class WordLine:
     end: list[int]
     room: list[int]
     longest: int
-    guesses: list[int] = field(default_factory=list)  # random positions that were not tried yet
 
-    @classmethod
-    def of(
-        cls, words: Int[Tensor, "word 2"], run: Int[Tensor, " word"], longest: int
-    ) -> "WordLine":
-        """Return the line of words; ``run`` numbers the run of adjacent words of each."""
-        position = torch.arange(len(words)) + run
-        gap = torch.bincount(run).cumsum(0)[run] + run  # the one after a word's run
-        line = torch.zeros(3, int(gap[-1]) + 1, dtype=torch.long)
-        line[:, position] = torch.stack([*words.unbind(-1), (gap - position).clamp(max=longest)])
-        start, end, room = line.tolist()
-        return cls(start, end, room, longest)
+    @property
+    def num_pieces(self) -> int:
+        """The pieces of all words, which follow each other."""
+        return self.end[-2] - self.start[0] if self.start else 0  # the last item is a gap
 
-    def fill(self, budget: int, weights: Float[Tensor, " length"]) -> list[Bounds]:
+    def words(self) -> list[Bounds]:
+        """Return the bounds of each word's pieces, without gaps."""
+        return [word for word in zip(self.start, self.end, strict=True) if word[0] < word[1]]
+
+    def fill(self, budget: int, cumulative: Sequence[float], rng: Random) -> list[Bounds]:
         """Return spans with at most ``budget`` pieces in all that neither overlap nor touch.
 
-        ``weights`` are those of lengths, from one word. All positions at which a span fits are
-        equally likely; if it fits nowhere, it is shortened. A span over the rest of the budget is
-        drawn again; after many of them single words fill it.
+        ``cumulative`` are the weights of lengths, from one word, summed up. All positions at which
+        a span fits are equally likely; if it fits nowhere, it is shortened. A span over the rest of
+        the budget is drawn again; after many of them single words fill it.
         """
         spans: list[Bounds] = []
         lengths: list[int] = []
         num_redraws = 0
         while budget and num_redraws < _NUM_REDRAWS:
             if not lengths:
-                lengths = torch.multinomial(weights, _NUM_LENGTHS, replacement=True).tolist()
-            length = lengths.pop() + 1
-            first = self._position(length)
+                choices = range(1, len(cumulative) + 1)
+                lengths = rng.choices(choices, cum_weights=cumulative, k=_NUM_LENGTHS)
+            length = lengths.pop()
+            first = self._position(length, rng)
             if first is None:
                 length = max(self.room)
-                first = self._position(length) if length else None
+                first = self._position(length, rng) if length else None
             if first is None:
                 return spans
             span = self.start[first], self.end[first + length - 1]
@@ -72,12 +72,12 @@ class WordLine:
             spans.append(span)
             budget -= span[1] - span[0]
             num_redraws = 0
-        return spans + self._fill_with_words(budget)
+        return spans + self._fill_with_words(budget, rng)
 
-    def _fill_with_words(self, budget: int) -> list[Bounds]:
+    def _fill_with_words(self, budget: int, rng: Random) -> list[Bounds]:
         """Take random free words until none is left that fits into the budget."""
         spans: list[Bounds] = []
-        for i in torch.randperm(len(self.room)).tolist() if budget else ():
+        for i in shuffled(range(len(self.room)), rng) if budget else ():
             size = self.end[i] - self.start[i]
             if self.room[i] and size <= budget:
                 self._take(i, i + 1)
@@ -85,16 +85,14 @@ class WordLine:
                 budget -= size
         return spans
 
-    def _position(self, length: int) -> int | None:
+    def _position(self, length: int, rng: Random) -> int | None:
         """Draw a position at which a span of this length fits; None where it fits nowhere."""
         for _ in range(_NUM_GUESSES):
-            if not self.guesses:
-                self.guesses = torch.randint(len(self.room), (_NUM_DRAWN,)).tolist()
-            i = self.guesses.pop()
+            i = int(rng.random() * len(self.room))
             if self.room[i] >= length:
                 return i
         fits = [i for i, room in enumerate(self.room) if room >= length]
-        return fits[int(torch.randint(len(fits), ()))] if fits else None
+        return rng.choice(fits) if fits else None
 
     def _take(self, start: int, end: int) -> None:
         """Leave no room in the words ``[start, end)`` and their two neighbours."""
@@ -104,35 +102,72 @@ class WordLine:
         self.room[last : end + 1] = [0] * (end + 1 - last)
 
 
-def draw_portions(portions: Sequence[Bounds], budget: int) -> list[Bounds]:
+def word_lines(
+    index: Int[np.ndarray, " piece"],
+    word: Int[np.ndarray, " piece"],
+    num_words: Sequence[int],
+    longest: int,
+) -> Iterator[WordLine]:
+    """Yield the line of words of each of some texts, all computed at once.
+
+    ``index`` and ``word`` are the place and the word of each piece; pieces that follow each other
+    have adjacent places. A word in two windows counts twice. ``num_words`` are those of each text.
+    """
+    begins_run = np.diff(index, prepend=index[:1] - 2) != 1
+    start = np.flatnonzero(begins_run | (np.diff(word, prepend=word[:1]) != 0))
+    runs = begins_run[start].cumsum() - 1
+    position = np.arange(len(start)) + runs
+    gap = np.bincount(runs).cumsum()[runs] + runs  # the one after a word's run
+    line = np.zeros((3, len(start) + int(begins_run.sum())), np.int64)
+    end = np.append(start, len(index))[1:]
+    line[:, position] = start, end, np.minimum(gap - position, longest)
+    firsts = np.searchsorted(word[start], np.cumsum([0, *num_words]))
+    cuts = np.append(position, line.shape[1])[firsts].tolist()
+    starts, ends, rooms = line.tolist()
+    for a, b in zip(cuts, cuts[1:], strict=False):
+        yield WordLine(starts[a:b], ends[a:b], rooms[a:b], longest)
+
+
+def shuffled(items: Sequence[Item], rng: Random) -> Iterator[Item]:
+    """Yield items in random order; only those that are read are drawn."""
+    left = list(items)
+    while left:
+        row = int(rng.random() * len(left))
+        left[row], left[-1] = left[-1], left[row]
+        yield left.pop()
+
+
+def draw_portions(portions: Sequence[Bounds], budget: int, rng: Random) -> list[Bounds]:
     """Return random portions of at most ``budget`` pieces in all; one at least, if there is any."""
     selected: list[Bounds] = []
-    order = torch.randperm(len(portions)).tolist()
-    for i in order:
-        start, end = portions[i]
+    first: list[Bounds] = []
+    for start, end in shuffled(portions, rng):
+        first = first or [(start, end)]
         if end - start <= budget:
             selected.append((start, end))
             budget -= end - start
-            if not budget:
-                break
-    return selected or [portions[i] for i in order[:1]]
+        if budget <= 0:
+            break
+    return selected or first
 
 
-def draw_with_spans(words: Sequence[Bounds], spans: Sequence[Bounds], budget: int) -> list[Bounds]:
+def draw_with_spans(
+    words: Sequence[Bounds], spans: Sequence[Bounds], budget: int, rng: Random
+) -> list[Bounds]:
     """Return random portions of at most ``budget`` pieces: half of them spans, half of them words.
 
     Portions do not overlap. Where spans are used up, words alone fill the budget.
     """
-    queues = [
-        [portions[i] for i in torch.randperm(len(portions)).tolist()] for portions in (spans, words)
-    ]
+    queues = [shuffled(spans, rng), shuffled(words, rng)]
     selected: list[Bounds] = []
     used: set[int] = set()
-    while budget and any(queues):
-        chosen = int(torch.rand(()) < 0.5)
-        start, end = (queues[chosen] or queues[1 - chosen]).pop()
-        if end - start <= budget and used.isdisjoint(range(start, end)):
-            selected.append((start, end))
-            used.update(range(start, end))
-            budget -= end - start
+    while budget:
+        chosen = int(rng.random() < 0.5)
+        portion = next(queues[chosen], None) or next(queues[1 - chosen], None)
+        if portion is None:
+            break
+        if portion[1] - portion[0] <= budget and used.isdisjoint(range(*portion)):
+            selected.append(portion)
+            used.update(range(*portion))
+            budget -= portion[1] - portion[0]
     return selected
