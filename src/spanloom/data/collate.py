@@ -9,7 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from spanloom.data.instances import Ids, Instance
+from spanloom.data.instances import Instance
+from spanloom.data.piece_columns import Pieces, flat_pieces, piece_counts
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import Window, strided_windows
 from spanloom.tensors import Batch, PromptLayout
@@ -78,7 +79,7 @@ class _Windows:
         ):
             inner = _word_indices(layout.text_word + a, instance.pieces[a:b])
             words = _pad_context(len(left), inner, len(right))
-            ids = [*left, *chain.from_iterable(instance.pieces[a:b]), *right]
+            ids = [*left, *flat_pieces(instance.pieces[a:b]), *right]
             for part in _clip(strided_windows(len(ids), room), len(left), len(left) + len(inner)):
                 window, end = len(self.ids), offset + part.end - part.start
                 keep_start = part.keep_start - part.start + offset
@@ -105,7 +106,8 @@ class _Windows:
         padding = self.tokenizer.padding
         rows = [window + [padding] * (width - len(window)) for window in self.ids]
         lengths = torch.tensor([len(window) for window in self.ids])
-        return torch.tensor(rows), torch.arange(width)[None] < lengths[:, None]
+        ids = torch.from_numpy(np.array(rows, np.int64))  # torch reads lists slowly
+        return ids, torch.arange(width)[None] < lengths[:, None]
 
     def pieces(self, width: int) -> tuple[Tensor, Tensor]:
         """Return the index of each piece in the flat ids, and its word; words ascend."""
@@ -150,7 +152,7 @@ class _InstanceLayout:
     def of(cls, instance: Instance, first: int, tokenizer: SubwordTokenizer) -> "_InstanceLayout":
         """Return the layout of an instance whose words are numbered from ``first``."""
         prompt, separator = instance.prompt, list(tokenizer.suffix)
-        pieces = list(chain.from_iterable(prompt.pieces))
+        pieces = flat_pieces(prompt.pieces)
         start = first + instance.wants_cls
         num_prompt, num_text = len(prompt.pieces), len(instance.pieces)
         text_word, prompt_word = (
@@ -181,10 +183,9 @@ def _pad_context(left: int, words: WordIndices, right: int) -> WordIndices:
     return np.pad(words, (left, right), constant_values=_NO_WORD)
 
 
-def _word_indices(first: int, pieces: Ids) -> WordIndices:
+def _word_indices(first: int, pieces: Pieces) -> WordIndices:
     """Return the word of each piece; words are numbered from ``first``."""
-    counts = [len(word) for word in pieces]
-    return np.repeat(np.arange(first, first + len(counts)), counts)
+    return np.arange(first, first + len(pieces)).repeat(piece_counts(pieces))
 
 
 def _words(instance: Instance) -> tuple[str, ...]:

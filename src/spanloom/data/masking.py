@@ -6,6 +6,7 @@ torch's global generator. The texts of a batch are masked by the same few operat
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate, chain
 from random import Random
 from typing import Literal
@@ -126,7 +127,7 @@ def mask_pieces(
     """
     index, num_words = batch.piece_index.numpy(), [text.num_words for text in texts]
     assert sum(num_words) == len(batch.words), "texts: expected all words of the batch, no [CLS]"
-    lines = word_lines(index, batch.piece_to_word.numpy(), num_words, how.max_span_length)
+    lines = word_lines(index, batch.piece_to_word.numpy(), num_words)
     masks = [_draw(line, how, text) for line, text in zip(lines, texts, strict=True)]
     portions = _flat_ints(mask.portions for mask in masks).reshape(-1, 2)
     size = portions[:, 1] - portions[:, 0]
@@ -204,8 +205,9 @@ def _ranges(
     start: Int[np.ndarray, " span"], size: Int[np.ndarray, " span"]
 ) -> Int[np.ndarray, " masked"]:
     """Return the concatenated ranges of ``size`` numbers from each start."""
-    before = (size.cumsum() - size).repeat(size)
-    return start.repeat(size) + np.arange(len(before)) - before
+    offset = (start - size.cumsum() + size).repeat(size)
+    ranges: Int[np.ndarray, " masked"] = np.arange(len(offset)) + offset
+    return ranges
 
 
 def _targets(rows: Int[Tensor, " masked"], labels: Int[Tensor, " masked"]) -> MaskTargets:
@@ -221,8 +223,13 @@ def _spans(
     line: WordLine, how: Masking, spans: Sequence[Bounds], budget: int, rng: Random
 ) -> list[Bounds]:
     """Draw spans of whole words with geometrically distributed lengths (section 3.1)."""
-    cumulative = list(accumulate(how.length_weights))
-    return line.fill(budget, cumulative, rng) or draw_portions(line.words(), 0, rng)
+    return line.fill(budget, _cumulative_weights(how), rng) or draw_portions(line.words(), 0, rng)
+
+
+@lru_cache(maxsize=1)  # texts share them
+def _cumulative_weights(how: Masking) -> tuple[float, ...]:
+    """Return the weights of span lengths, summed up."""
+    return tuple(accumulate(how.length_weights))
 
 
 def _single_words(

@@ -14,7 +14,6 @@ from jaxtyping import Int
 
 from spanloom.tokenization import Bounds
 
-_NUM_GUESSES = 8  # random starts tried before all are listed; at 15 % more than half fit
 _NUM_REDRAWS = 32  # spans over the budget in a row, until single words fill it
 _NUM_LENGTHS = 16  # drawn at a time
 
@@ -25,14 +24,13 @@ Item = TypeVar("Item")
 class WordLine:
     """The words of a text in a line, with a gap after each run of adjacent words.
 
-    ``start`` and ``end`` are the bounds of a word's pieces; ``room`` is the number of free words
-    from it on, up to ``longest``, and 0 for a gap.
+    ``start`` and ``end`` are the bounds of a word's pieces, both 0 for a gap; bit ``i`` of ``free``
+    says whether word ``i`` may be taken.
     """
 
     start: list[int]
     end: list[int]
-    room: list[int]
-    longest: int
+    free: int
 
     @property
     def num_pieces(self) -> int:
@@ -53,60 +51,53 @@ class WordLine:
         spans: list[Bounds] = []
         lengths: list[int] = []
         num_redraws = 0
-        while budget and num_redraws < _NUM_REDRAWS:
+        while budget and self.free and num_redraws < _NUM_REDRAWS:
             if not lengths:
                 choices = range(1, len(cumulative) + 1)
                 lengths = rng.choices(choices, cum_weights=cumulative, k=_NUM_LENGTHS)
-            length = lengths.pop()
-            first = self._position(length, rng)
-            if first is None:
-                length = max(self.room)
-                first = self._position(length, rng) if length else None
-            if first is None:
-                return spans
-            span = self.start[first], self.end[first + length - 1]
+            first, end = self._draw(lengths.pop(), rng)
+            span = self.start[first], self.end[end - 1]
             if span[1] - span[0] > budget:
                 num_redraws += 1
                 continue
-            self._take(first, first + length)
+            self._take(first, end)
             spans.append(span)
             budget -= span[1] - span[0]
             num_redraws = 0
         return spans + self._fill_with_words(budget, rng)
 
+    def _draw(self, length: int, rng: Random) -> Bounds:
+        """Draw so many free words that are adjacent, or fewer where they fit nowhere."""
+        fits = self.free  # a bit for each word from which on so many are free
+        for size in range(1, length):
+            longer = fits & (self.free >> size)
+            if not longer:
+                length = size
+                break
+            fits = longer
+        while True:
+            first = int(rng.random() * len(self.start))
+            if fits >> first & 1:
+                return first, first + length
+
     def _fill_with_words(self, budget: int, rng: Random) -> list[Bounds]:
         """Take random free words until none is left that fits into the budget."""
         spans: list[Bounds] = []
-        for i in shuffled(range(len(self.room)), rng) if budget else ():
+        for i in shuffled(range(len(self.start)), rng) if budget else ():
             size = self.end[i] - self.start[i]
-            if self.room[i] and size <= budget:
+            if self.free >> i & 1 and size <= budget:
                 self._take(i, i + 1)
                 spans.append((self.start[i], self.end[i]))
                 budget -= size
         return spans
 
-    def _position(self, length: int, rng: Random) -> int | None:
-        """Draw a position at which a span of this length fits; None where it fits nowhere."""
-        for _ in range(_NUM_GUESSES):
-            i = int(rng.random() * len(self.room))
-            if self.room[i] >= length:
-                return i
-        fits = [i for i, room in enumerate(self.room) if room >= length]
-        return rng.choice(fits) if fits else None
-
-    def _take(self, start: int, end: int) -> None:
-        """Leave no room in the words ``[start, end)`` and their two neighbours."""
-        last = max(0, start - 1)
-        for i in range(max(0, start - self.longest), last):
-            self.room[i] = min(self.room[i], last - i)
-        self.room[last : end + 1] = [0] * (end + 1 - last)
+    def _take(self, first: int, end: int) -> None:
+        """Take the words ``[first, end)``; their two neighbours are not free either."""
+        self.free &= ~((1 << (end - first + 2)) - 1 << first >> 1)
 
 
 def word_lines(
-    index: Int[np.ndarray, " piece"],
-    word: Int[np.ndarray, " piece"],
-    num_words: Sequence[int],
-    longest: int,
+    index: Int[np.ndarray, " piece"], word: Int[np.ndarray, " piece"], num_words: Sequence[int]
 ) -> Iterator[WordLine]:
     """Yield the line of words of each of some texts, all computed at once.
 
@@ -115,17 +106,16 @@ def word_lines(
     """
     begins_run = np.diff(index, prepend=index[:1] - 2) != 1
     start = np.flatnonzero(begins_run | (np.diff(word, prepend=word[:1]) != 0))
-    runs = begins_run[start].cumsum() - 1
-    position = np.arange(len(start)) + runs
-    gap = np.bincount(runs).cumsum()[runs] + runs  # the one after a word's run
+    position = np.arange(len(start)) + begins_run[start].cumsum() - 1
     line = np.zeros((3, len(start) + int(begins_run.sum())), np.int64)
-    end = np.append(start, len(index))[1:]
-    line[:, position] = start, end, np.minimum(gap - position, longest)
+    line[:, position] = start, np.append(start, len(index))[1:], np.ones(len(start))
     firsts = np.searchsorted(word[start], np.cumsum([0, *num_words]))
     cuts = np.append(position, line.shape[1])[firsts].tolist()
-    starts, ends, rooms = line.tolist()
+    starts, ends = line[:2].tolist()
+    bits = np.packbits(line[2].astype(np.uint8), bitorder="little").tobytes()
+    free = int.from_bytes(bits, "little")
     for a, b in zip(cuts, cuts[1:], strict=False):
-        yield WordLine(starts[a:b], ends[a:b], rooms[a:b], longest)
+        yield WordLine(starts[a:b], ends[a:b], free >> a & (1 << b - a) - 1)
 
 
 def shuffled(items: Sequence[Item], rng: Random) -> Iterator[Item]:
