@@ -28,6 +28,7 @@ from spanloom.annotation.excerpt import clip
 from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
 from spanloom.config.tokenization import TokenizationSpec
 from spanloom.corpora import raw_text
+from spanloom.corpora.cache_dir import cache_dir
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
 from spanloom.data.text_corpus import TextCorpus, concatenate, encode
 from spanloom.document import Document
@@ -35,7 +36,6 @@ from spanloom.errors import DataError, ModelError
 from spanloom.file_lock import open_locked
 from spanloom.tokenization import WordTokenizer, word_tokenizer
 
-VARIABLE = "SPANLOOM_CACHE"  # the folder of caches
 _VERSION = 1  # of what is stored; a change makes new caches
 _CHUNK = 1_000_000  # characters that are tokenized at a time
 _AHEAD = 2  # chunks per process that are read before they are needed
@@ -81,13 +81,6 @@ def layer_spans(document: Document, layer: str, labels: Sequence[str]) -> list[t
         for span in document[layer].spans
         if len(span.fragments) == 1 and (not labels or span.label in labels)
     ]
-
-
-def cache_dir() -> Path:
-    """Return the folder of caches: ``$SPANLOOM_CACHE``, else the user's."""
-    if os.environ.get(VARIABLE):
-        return Path(os.environ[VARIABLE])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "spanloom"
 
 
 def read_text(
