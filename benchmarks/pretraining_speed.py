@@ -130,7 +130,7 @@ def main() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     torch.set_num_threads(1)
     name, *others = recipes.load(options.recipe).tasks
-    settings = [f"tasks.{name}.data={options.text.resolve()}", *options.settings]
+    settings = ["corpora={}", f"tasks.{name}.data={options.text.resolve()}", *options.settings]
     plan = resolve(recipes.load(options.recipe, settings), options.recipe.parent)
     assert not others, "expected one task"
     assert raw_text.is_raw_text(options.text), "expected raw text"

@@ -55,6 +55,14 @@ def data(record_property):
     return Golden(Path(os.environ.get("SPANLOOM_DATA", BESIDE / "data")), record_property)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def caches(tmp_path_factory):
+    """Keep caches of large corpora apart from the user's; children inherit it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPANLOOM_CACHE", str(tmp_path_factory.mktemp("caches")))
+        yield
+
+
 SYSTEM_CALLS = (
     "open",
     "write",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from spanloom.errors import NameNotFound
 from spanloom.tokenization import (
+    _CHAR_CLASS_RUN,
     SENTENCE_SPLITTERS,
     TOKENIZERS,
     fine_words,
@@ -57,7 +58,7 @@ def test_words_cover_every_visible_character_once_in_order(words, text):
 @settings(deadline=None)
 def test_each_word_belongs_to_one_sentence(words, sentences, text):
     found = word_tokenizer(words, sentences)(text)
-    assert found.words == tuple(TOKENIZERS[words](text))
+    assert tuple(found.words) == tuple(TOKENIZERS[words](text))
     assert _cover(found.sentences) == list(range(len(found.words)))
     assert all(first < last for first, last in found.sentences)
 
@@ -87,6 +88,27 @@ def test_fine_words_end_where_letters_numbers_and_others_meet():
         "Add", "50", "ml", "of", "H", "2", "O", ",", "3", ".", "5", "×", "10", "⁻", "³",
         "e\u0301te\u0301", "👩\u200d👧", "🇫🇷", "!", "?",
     ]  # fmt: skip
+
+
+_ANY_CHARACTER = st.one_of(
+    st.sampled_from(
+        " aé1²_.§a\n\u0301\u00ad\u0600\u200b\u200d\u200c\u0e01\u0e31\u1100\u2fff\ufe0f\x00\x1c"
+    ),
+    st.characters(max_codepoint=0x3001, exclude_categories=()),
+    st.characters(),
+)
+
+
+@given(text=st.text(_ANY_CHARACTER))
+@settings(max_examples=300)
+def test_fine_words_are_the_matches_of_one_expression(text):
+    assert fine_words(text) == tuple(match.span() for match in _CHAR_CLASS_RUN.finditer(text))
+
+
+def test_every_character_is_of_the_class_that_the_expression_says():
+    for code in range(0x3000):
+        for text in (chr(code), f"a{chr(code)}", f".{chr(code)}.", f"1{chr(code)}1"):
+            assert fine_words(text) == tuple(m.span() for m in _CHAR_CLASS_RUN.finditer(text))
 
 
 def test_spacy_words_are_those_of_its_tokenizer():

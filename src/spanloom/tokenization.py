@@ -6,7 +6,7 @@ Words are never split at annotation boundaries: what an annotator marked is unkn
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import overload
 
@@ -20,7 +20,7 @@ from spanloom.document import SENTENCES, WORDS, Document
 from spanloom.english_words import english_words, sentence_enders
 
 Bounds = tuple[int, int]
-Splitter = Callable[[str], list[Bounds]]  # a text to the bounds of its words or sentences
+Splitter = Callable[[str], Sequence[Bounds]]  # a text to the bounds of its words or sentences
 
 # Letters with their combining marks, numbers, or one user-perceived character of anything else; a
 # prepended sign (as U+0600, Arabic number sign) is a word by itself, as it may precede a blank
@@ -32,6 +32,19 @@ _CHAR_CLASS_RUN = regex.compile(
     r"|\p{N}+|\p{Grapheme_Cluster_Break=Prepend}|(?![\s\x1C-\x1F])\X",
     flags=regex.V1,
 )
+# Classes of characters below U+3000. Where they alone decide what is a word, all words are found at
+# once; a mark after a symbol, and _OTHER (joiners, scripts without blanks), need the
+# expression above.
+_BLANK, _LETTER, _NUMBER, _SYMBOL, _MARK, _OTHER = range(6)
+_CLASSES = {
+    _SYMBOL: r"[\p{Grapheme_Cluster_Break=Other}\p{Grapheme_Cluster_Break=Control}]",
+    _MARK: r"\p{M}",
+    _LETTER: r"\p{L}",
+    _OTHER: _UNSPACED,
+    _NUMBER: r"\p{N}",
+    _BLANK: r"[\s\x1C-\x1F]",
+}  # a later one prevails
+_NUM_CLASSIFIED = 0x3000
 _UNSPACED_LETTER = regex.compile(_UNSPACED, flags=regex.V1)
 _SURROGATE = regex.compile("[\\ud800-\\udfff]")
 _NON_BLANK_RUN = regex.compile(r"[^\s\x1C-\x1F]+")
@@ -94,17 +107,47 @@ def bounds_array(words: Sequence[Bounds]) -> Int[np.ndarray, "word 2"]:
 class Tokenization:
     """Word bounds in characters, and sentences as ``[first word, end word)``."""
 
-    words: tuple[Bounds, ...]
+    words: Sequence[Bounds]
     sentences: tuple[Bounds, ...]
 
 
-def fine_words(text: str) -> list[Bounds]:
+def fine_words(text: str) -> WordBounds:
     """Split at blanks and where letters, numbers and other characters meet (``50ml``: two).
 
     Chinese, Japanese, Thai, Lao, Khmer and Burmese have no blanks between words: each letter with
     its marks is a word there.
     """
-    return [match.span() for match in _CHAR_CLASS_RUN.finditer(text)]
+    words = _simple_words(text)
+    if words is None:
+        words = WordBounds.of([match.span() for match in _CHAR_CLASS_RUN.finditer(text)])
+    return words
+
+
+def _simple_words(text: str) -> WordBounds | None:
+    """Return ``fine_words`` where the classes of characters decide; None where they do not."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    if len(codes) and codes.max() >= _NUM_CLASSIFIED:
+        return None
+    classes = _char_classes()[codes]
+    is_mark = classes == _MARK
+    if (classes == _OTHER).any() or (is_mark[1:] & (classes[:-1] == _SYMBOL)).any():
+        return None
+    classes[is_mark] = _LETTER
+    edges = (classes[1:] != classes[:-1]) | (classes[1:] == _SYMBOL)
+    starts = np.flatnonzero(np.concatenate([[True], edges]) & (classes != _BLANK))
+    ends = np.flatnonzero(np.concatenate([edges, [True]]) & (classes != _BLANK)) + 1
+    return WordBounds(np.stack([starts, ends], axis=1).astype(np.int32))
+
+
+@cache
+def _char_classes() -> Int[np.ndarray, " character"]:
+    """Return the class of each character below ``_NUM_CLASSIFIED``."""
+    characters = "".join(map(chr, range(_NUM_CLASSIFIED)))
+    classes = np.full(_NUM_CLASSIFIED, _OTHER, np.uint8)
+    for number, pattern in _CLASSES.items():
+        for match in regex.finditer(f"{pattern}+", characters, flags=regex.V1):
+            classes[slice(*match.span())] = number
+    return classes
 
 
 def blank_words(text: str) -> list[Bounds]:
@@ -230,13 +273,14 @@ _SENTENCE_SPLITTERS: Registry[Splitter] = Registry(
 class WordTokenizer:
     """Tokenize raw text with a word splitter and a sentence splitter."""
 
-    words: Callable[[str], list[Bounds]]
-    sentences: Callable[[str], list[Bounds]]
+    words: Splitter
+    sentences: Splitter
 
     def __call__(self, text: str) -> Tokenization:
         """Return the words and sentences of ``text``; sentences without words are dropped."""
         words = self.words(text)
-        return Tokenization(tuple(words), tuple(_group_words(words, self.sentences(text))))
+        words = words if isinstance(words, WordBounds) else tuple(words)
+        return Tokenization(words, tuple(_group_words(words, self.sentences(text))))
 
 
 def given_words(document: Document) -> Tokenization | None:
@@ -270,8 +314,9 @@ def word_tokenizer(words: str, sentences: str) -> WordTokenizer:
 
 def _group_words(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[Bounds]:
     """Return sentences as runs of words; a sentence extends to the start of the next one."""
-    starts = [start for start, _ in words]
-    bounds = [0, *(bisect_left(starts, start) for start, _ in sentences[1:]), len(words)]
+    starts = np.fromiter((start for start, _ in sentences[1:]), np.int64)
+    inner = np.searchsorted(bounds_array(words)[:, 0], starts).tolist()
+    bounds = [0, *inner, len(words)]
     return [(first, end) for first, end in zip(bounds, bounds[1:], strict=False) if first < end]
 
 

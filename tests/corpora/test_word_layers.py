@@ -1,12 +1,16 @@
 """Layers with a label per word, made of layers of spans: by hand, and back to the expressions."""
 
+import time
+from dataclasses import replace
+
 import pytest
 
+from spanloom.annotation.excerpt import clip
 from spanloom.annotation.multiword_expressions import groups
 from spanloom.corpora.card import Derived
 from spanloom.corpora.sources import sentences_with
 from spanloom.corpora.word_layers import word_layer
-from spanloom.document import Document, Layer, Span, comparable
+from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.formats import conllulex
 
 TEXT = "We keep it in mind .\nGo on ."
@@ -99,3 +103,36 @@ def test_sentences_with_spans_are_documents(document):
     (second,) = sentences_with(document.with_layer(Layer("mwe", (GO_ON,))), "mwe")
     assert comparable(second) == comparable(both[1])
     assert list(sentences_with(document, "")) == [document]
+
+
+def test_sentences_of_a_long_document_are_its_clips_in_time_that_grows_like_it():
+    def long(sentences):
+        """Sentences of three words: a span, a relation within it, one into the next sentence."""
+        spans, relations, bounds = [], [], []
+        for row in range(sentences):
+            start = 6 * row
+            spans += [
+                Span(f"T{2 * row}", "a", ((start, start + 1),)),
+                Span(f"T{2 * row + 1}", "b", ((start + 2, start + 3),)),
+            ]
+            head = f"T{2 * row}"
+            relations.append(Relation(f"R{2 * row}", "in", head, f"T{2 * row + 1}"))
+            if row:
+                relations.append(Relation(f"R{2 * row + 1}", "out", head, f"T{2 * row - 1}"))
+            bounds.append(Span(f"S{row}", "sentence", ((start, start + 5),)))
+        layers = (Layer("main", tuple(spans), tuple(relations)), Layer("sentences", tuple(bounds)))
+        return Document("a b c\n" * sentences, layers, "long")
+
+    document = long(37)
+    parts = list(sentences_with(document, "main"))
+    assert [replace(part, name="long") for part in parts] == [
+        clip(document, 6 * row, 6 * row + 5) for row in range(37)
+    ]
+    assert all([r.label for r in part["main"].relations] == ["in"] for part in parts)
+
+    def seconds(sentences):
+        document, start = long(sentences), time.process_time()
+        assert len(list(sentences_with(document, "main"))) == sentences
+        return time.process_time() - start
+
+    assert seconds(1600) < 10 * min(seconds(400) for _ in range(3))  # 16 times, were it quadratic

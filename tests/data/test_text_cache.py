@@ -88,7 +88,7 @@ def test_the_cache_holds_what_documents_are_one_by_one(tmp_path, monkeypatch, nu
     cached, key = read_text(source, SPEC, pieces, num_processes=num_processes)
     tokenized = [tokenize(Document(text), SPLIT, pieces) for text in texts]
     assert_equal(cached, TextCorpus.of_tokenized(tokenized, [()] * len(texts)))
-    assert isinstance(cached.pieces, np.memmap)
+    assert isinstance(cached.pieces.base, np.memmap)
     assert not list((tmp_path / "cache" / "text").glob("*.parts"))
     assert read_text(source, SPEC, pieces)[1] == key
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.config.recipe import loads
+from spanloom.corpora import document_cache
 from spanloom.errors import DataError, RecipeError
 from spanloom.long_sentences import LONGEST
 from spanloom.model import build
@@ -176,3 +177,18 @@ def test_across_counts_as_brute_force_does(lengths, seed):
         sum(not held(spans[i], spans[j]) for i, j, _ in pairs),
     )
     assert cross_sentence_gold(sentences, SpanGold(tuple(spans), tuple(pairs))) == expected
+
+
+def test_the_cache_of_documents_changes_nothing(ready, tmp_path, monkeypatch):
+    tiny.corpus(tmp_path / "corpus")
+    monkeypatch.setenv("SPANLOOM_CACHE", str(tmp_path / "cache"))
+    without = ready()
+    assert not (tmp_path / "cache").exists()
+    monkeypatch.setattr(document_cache, "_MIN_BYTES", 1)
+    cold, warm = ready(), ready()
+    assert len(list((tmp_path / "cache" / "documents").glob("*/manifest.json"))) == 2
+    for prepared in (cold, warm):
+        assert prepared.fingerprint == without.fingerprint
+        assert prepared.notes == without.notes
+        assert prepared.words == without.words
+        assert repr(prepared.data) == repr(without.data)

@@ -1,5 +1,6 @@
-"""Cut a part out of a document."""
+"""Cut parts out of a document."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from spanloom.annotation.removal import without_annotations
@@ -14,6 +15,21 @@ def clip(document: Document, start: int, end: int) -> Document:
     """
     layers = tuple(_clip_layer(layer, start, end) for layer in document.layers)
     return replace(document, text=document.text[start:end], layers=layers, source=None)
+
+
+def clip_each(document: Document, bounds: Sequence[tuple[int, int]]) -> Iterator[Document]:
+    """Yield ``clip`` of each bounds, which are sorted.
+
+    The document is halved until one is left, so time is not the product of bounds and annotations.
+    """
+    if len(bounds) < 2:
+        yield from (clip(document, start, end) for start, end in bounds)
+        return
+    middle = len(bounds) // 2
+    for half in (bounds[:middle], bounds[middle:]):
+        first, last = half[0][0], max(end for _, end in half)
+        inner = [(start - first, end - first) for start, end in half]
+        yield from clip_each(clip(document, first, last), inner)
 
 
 def _clip_layer(layer: Layer, start: int, end: int) -> Layer:

@@ -5,13 +5,14 @@ import hashlib
 import math
 import re
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from spanloom.annotation.aspects import with_polarities
-from spanloom.annotation.excerpt import clip
+from spanloom.annotation.excerpt import clip, clip_each
 from spanloom.annotation.relation_texts import FORMS
 from spanloom.annotation.removal import without_annotations
 from spanloom.annotation.syntactic_heads import spans_headed_by
@@ -283,11 +284,15 @@ def sentences_with(document: Document, layer: str) -> Iterator[Document]:
         yield document
         return
     spans = sorted((span.start, span.end) for span in document[SENTENCES].spans)
-    starts = {span.start for span in document[layer].spans}
-    for number, (start, end) in enumerate(spans, 1):
-        if any(start <= position < end for position in starts):
-            name = f"{document.name}/{number:05}"
-            yield replace(clip(document, start, end), name=name)
+    starts = sorted(span.start for span in document[layer].spans)
+    kept = {
+        number: (start, end)
+        for number, (start, end) in enumerate(spans, 1)
+        if bisect_left(starts, start) < bisect_left(starts, end)
+    }
+    parts = clip_each(document, list(kept.values()))
+    for number, part in zip(kept, parts, strict=True):
+        yield replace(part, name=f"{document.name}/{number:05}")
 
 
 def with_sentences(document: Document, source: Document) -> Document:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, repeat
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from spanloom.data.instances import Ids, Instance
+from spanloom.data.instances import Instance
+from spanloom.data.piece_columns import Pieces, flat_pieces, piece_counts
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import Window, strided_windows
 from spanloom.tensors import Batch, PromptLayout
@@ -78,7 +79,7 @@ class _Windows:
         ):
             inner = _word_indices(layout.text_word + a, instance.pieces[a:b])
             words = _pad_context(len(left), inner, len(right))
-            ids = [*left, *chain.from_iterable(instance.pieces[a:b]), *right]
+            ids = [*left, *flat_pieces(instance.pieces[a:b]), *right]
             for part in _clip(strided_windows(len(ids), room), len(left), len(left) + len(inner)):
                 window, end = len(self.ids), offset + part.end - part.start
                 keep_start = part.keep_start - part.start + offset
@@ -105,7 +106,8 @@ class _Windows:
         padding = self.tokenizer.padding
         rows = [window + [padding] * (width - len(window)) for window in self.ids]
         lengths = torch.tensor([len(window) for window in self.ids])
-        return torch.tensor(rows), torch.arange(width)[None] < lengths[:, None]
+        ids = torch.from_numpy(np.array(rows, np.int64))  # torch reads lists slowly
+        return ids, torch.arange(width)[None] < lengths[:, None]
 
     def pieces(self, width: int) -> tuple[Tensor, Tensor]:
         """Return the index of each piece in the flat ids, and its word; words ascend."""
@@ -150,7 +152,7 @@ class _InstanceLayout:
     def of(cls, instance: Instance, first: int, tokenizer: SubwordTokenizer) -> "_InstanceLayout":
         """Return the layout of an instance whose words are numbered from ``first``."""
         prompt, separator = instance.prompt, list(tokenizer.suffix)
-        pieces = list(chain.from_iterable(prompt.pieces))
+        pieces = flat_pieces(prompt.pieces)
         start = first + instance.wants_cls
         num_prompt, num_text = len(prompt.pieces), len(instance.pieces)
         text_word, prompt_word = (
@@ -181,10 +183,9 @@ def _pad_context(left: int, words: WordIndices, right: int) -> WordIndices:
     return np.pad(words, (left, right), constant_values=_NO_WORD)
 
 
-def _word_indices(first: int, pieces: Ids) -> WordIndices:
+def _word_indices(first: int, pieces: Pieces) -> WordIndices:
     """Return the word of each piece; words are numbered from ``first``."""
-    counts = [len(word) for word in pieces]
-    return np.repeat(np.arange(first, first + len(counts)), counts)
+    return np.arange(first, first + len(pieces)).repeat(piece_counts(pieces))
 
 
 def _words(instance: Instance) -> tuple[str, ...]:
@@ -268,32 +269,6 @@ def _shift(starts: Sequence[int], inner: Sequence[tuple[Bounds, ...]]) -> list[B
 
 def _bounds(pairs: Sequence[Bounds]) -> Tensor:
     return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
-
-
-def split_instances(batch: Batch, instances: Sequence[Instance]) -> Iterator[Batch]:
-    """Yield a batch per instance, with windows of the same width; prompts are words like others.
-
-    The instances have no ``[CLS]`` vectors, and each has at least one word.
-    """
-    assert not any(instance.wants_cls for instance in instances), "[CLS] cannot be split off"
-    width = batch.input_ids.shape[1]
-    sizes = (len(instance.prompt.tokens) + len(instance.tokens) for instance in instances)
-    for start, end in pairwise(accumulate(sizes, initial=0)):
-        first, last = torch.searchsorted(batch.piece_to_word, torch.tensor([start, end])).tolist()
-        index, word = batch.piece_index[first:last], batch.piece_to_word[first:last]
-        top, bottom = int(index[0]) // width, int(index[-1]) // width + 1
-        bounds = torch.tensor([[0, end - start]])
-        yield Batch(
-            batch.words[start:end],
-            bounds,
-            bounds,
-            bounds,
-            batch.input_ids[top:bottom],
-            batch.attention_mask[top:bottom],
-            index - top * width,
-            word - start,
-            (batch.position_to_word[top:bottom] - start).clamp(min=-1),
-        )
 
 
 def bucket_by_length(

@@ -9,7 +9,6 @@ from itertools import accumulate, chain, pairwise
 from typing import Protocol, runtime_checkable
 
 from spanloom.data.instances import (
-    Ids,
     Instance,
     InstanceLimits,
     Prompt,
@@ -18,6 +17,7 @@ from spanloom.data.instances import (
     build_instances,
     task_token,
 )
+from spanloom.data.piece_columns import Pieces, num_pieces
 from spanloom.data.windows import pack
 from spanloom.tokenization import Bounds
 
@@ -80,7 +80,7 @@ class InstanceReader:
             yield from self.reader.instances(document, tokens, limits, tokenize_prompt)
             return
         token = task_token(self.task_number)
-        room = max(1, limits.window - sum(map(len, token.pieces)) - _SEPARATORS)
+        room = max(1, limits.window - num_pieces(token.pieces) - _SEPARATORS)
         single = replace(limits, window=room, instance=room, isolate_sentences=True)
         for instance in self.reader.instances(document, tokens, single, tokenize_prompt):
             yield replace(instance, prompt=_concatenate(token, instance.prompt))
@@ -187,7 +187,7 @@ class QuestionReader:
     ) -> Iterator[Instance]:
         """Yield one instance per query."""
         ending = tokenize_prompt(self.no_answer) if self.no_answer else Prompt()
-        limits = replace(limits, window=max(1, limits.window - sum(map(len, ending.pieces))))
+        limits = replace(limits, window=max(1, limits.window - num_pieces(ending.pieces)))
         for index, query in enumerate(tokens.queries):
             prompt = replace(query, after_text=self.source_first)
             instance = _build_text_instance(document, tokens, prompt, limits)
@@ -230,7 +230,7 @@ class ChoiceReader:
         bounds = tuple((b - a + start, b - a + end) for start, end in choices)
         text = (*tokens.tokens[a:b], *wording.tokens)
         pieces = (*tokens.pieces[a:b], *wording.pieces)
-        room = max(1, limits.window // 2, limits.window - sum(map(len, pieces)) - _SEPARATORS)
+        room = max(1, limits.window // 2, limits.window - num_pieces(pieces) - _SEPARATORS)
         for first, last in pack(list(map(len, tokens.pieces[c:d])), room) or [(0, 0)]:
             part = slice(c + first, c + last)
             # a single word may have more pieces than fit: the first ones are kept
@@ -296,7 +296,7 @@ def place_choices(
 
 def _check_distinct(choices: Sequence[str], prompts: Sequence[Prompt]) -> None:
     """Raise ``ValueError`` for two choices of the same pieces, and for one without any."""
-    seen: dict[Ids, str] = {}
+    seen: dict[Pieces, str] = {}
     for choice, prompt in zip(choices, prompts, strict=True):
         if not prompt.pieces:
             raise ValueError(f"expected a choice with words, got {choice!r:.60}")
@@ -340,8 +340,8 @@ def _build_text_instance(
 ) -> Instance:
     """Return one instance of all sentences, in windows with room for the prompt."""
     kept = _truncate(prompt, limits.window)
-    lengths = [sum(map(len, tokens.pieces[a:b])) for a, b in tokens.sentences]
-    prompt_size = sum(map(len, kept.pieces)) + _SEPARATORS if kept.pieces else 0
+    lengths = [num_pieces(tokens.pieces[a:b]) for a, b in tokens.sentences]
+    prompt_size = num_pieces(kept.pieces) + _SEPARATORS if kept.pieces else 0
     windows = pack(lengths, 1 if limits.isolate_sentences else limits.window - prompt_size)
     if not windows:
         return Instance(document, 0, (), (), (), (), (), kept, corpus=tokens.corpus)
@@ -380,11 +380,11 @@ def _truncate(prompt: Prompt, window: int) -> Prompt:
     return replace(prompt, tokens=prompt.tokens[:num_words], pieces=prompt.pieces[:num_words])
 
 
-def _fits(pieces: Ids, window: int) -> bool:
+def _fits(pieces: Pieces, window: int) -> bool:
     """Whether a prompt fits before a text."""
-    return sum(map(len, pieces)) <= window // 2
+    return num_pieces(pieces) <= window // 2
 
 
 def _concatenate(first: Prompt, second: Prompt) -> Prompt:
-    tokens, pieces = first.tokens + second.tokens, first.pieces + second.pieces
+    tokens, pieces = first.tokens + second.tokens, (*first.pieces, *second.pieces)
     return Prompt(tokens, pieces, first.task_number, second.after_text)

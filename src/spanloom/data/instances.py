@@ -3,20 +3,21 @@
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from operator import itemgetter
 from random import Random
+
+import numpy as np
 
 from spanloom import long_sentences
 from spanloom.annotation.source_corpus import source_corpus
 from spanloom.annotation.text_pairs import text_pair
 from spanloom.cancellation import checkpoint
+from spanloom.data.piece_columns import Ids, Pieces, flat_pieces, num_pieces
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import pack
 from spanloom.document import Document
-from spanloom.tokenization import Bounds, Tokenization, WordBounds, words_of
+from spanloom.tokenization import Bounds, Tokenization, WordBounds, bounds_array, words_of
 
-Ids = tuple[tuple[int, ...], ...]  # the pieces of some words
 MAX_WORD_CHARACTERS = 2_000  # characters of a word that a tokenizer reads
 MAX_WORD_PIECES = 512  # of a word that an encoder reads
 _CONTEXT_SHARE = 4  # the context at either end has at most window / this many pieces
@@ -31,7 +32,7 @@ class Prompt:
     """
 
     tokens: tuple[str, ...] = ()
-    pieces: Ids = ()
+    pieces: Pieces = ()
     task_number: int | None = None
     after_text: bool = False
 
@@ -57,7 +58,7 @@ class Instance:
     first_word: int
     words: Sequence[Bounds]
     tokens: tuple[str, ...]
-    pieces: Ids
+    pieces: Pieces
     sentences: tuple[Bounds, ...]
     windows: tuple[Bounds, ...]
     prompt: Prompt = Prompt()
@@ -74,8 +75,8 @@ class Instance:
 
     def __post_init__(self) -> None:
         """Count its pieces once, without special pieces."""
-        num_prompt_pieces = sum(map(len, self.prompt.pieces))
-        object.__setattr__(self, "num_pieces", num_prompt_pieces + sum(map(len, self.pieces)))
+        total = num_pieces(self.prompt.pieces) + num_pieces(self.pieces)
+        object.__setattr__(self, "num_pieces", total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class TokenizedDocument:
 
     words: WordBounds
     tokens: tuple[str, ...]
-    pieces: Ids
+    pieces: Pieces
     sentences: tuple[Bounds, ...]
     queries: tuple[Prompt, ...] = ()
     text_pair: tuple[Bounds, ...] = ()
@@ -163,9 +164,10 @@ def tokenize_prompt(
 
 def words_to_pieces(
     text: str, words: Sequence[Bounds], pieces: SubwordTokenizer
-) -> tuple[Ids, int]:
+) -> tuple[tuple[Ids, ...], int]:
     """Return the pieces of a text's words, and the number of words that were clipped."""
-    clipped = {row for row, (start, end) in enumerate(words) if end - start > MAX_WORD_CHARACTERS}
+    bounds = bounds_array(words)
+    clipped = set(np.flatnonzero(bounds[:, 1] - bounds[:, 0] > MAX_WORD_CHARACTERS).tolist())
     if clipped:
         words = [(start, min(end, start + MAX_WORD_CHARACTERS)) for start, end in words]
     ids = tuple(pieces.within(text, words))
@@ -182,7 +184,7 @@ def build_instances(
 
     An instance that is no larger than a window is one window, even if a smaller limit was drawn.
     """
-    lengths = [sum(map(len, tokens.pieces[a:b])) for a, b in tokens.sentences]
+    lengths = [num_pieces(tokens.pieces[a:b]) for a, b in tokens.sentences]
     windows = list(_groups(lengths, 1 if limits.isolate_sentences else limits.window, limits.rng))
     sums = [sum(lengths[first:last]) for first, last in windows]
     single = [(row, row + 1) for row in range(len(windows))]
@@ -236,7 +238,7 @@ def _window_context(
 
 
 def _flat_pieces(tokens: TokenizedDocument, words: Bounds) -> tuple[int, ...]:
-    return tuple(chain.from_iterable(tokens.pieces[words[0] : words[1]]))
+    return tuple(flat_pieces(tokens.pieces[words[0] : words[1]]))
 
 
 def _groups(lengths: Sequence[int], limit: int, rng: Random | None) -> Iterator[tuple[int, int]]:

@@ -1,18 +1,22 @@
 """Mask pieces: for masked language modelling (SpanBERT, sections 3.1 and 6.1), for word dropout.
 
-All randomness comes from torch's global generator, so a seed determines the masks of a batch.
+The masks of a text follow from its own seed, whatever else is in its batch; word dropout draws from
+torch's global generator. The texts of a batch are masked by the same few operations on arrays.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, chain
+from random import Random
 from typing import Literal
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from spanloom.data.span_sampling import WordLine, draw_portions, draw_with_spans
+from spanloom.data.span_sampling import WordLine, draw_portions, draw_with_spans, word_lines
 from spanloom.tensors import Batch
 from spanloom.tokenization import Bounds
 
@@ -37,15 +41,15 @@ class Masking:
     scheme: Literal["span", "whole-word", "subword", "layer"] = "span"
 
     @property
-    def length_weights(self) -> Float[Tensor, " length"]:
-        """The probability of each span length, from one word."""
-        weights = (1 - self.geometric_p) ** torch.arange(self.max_span_length)
-        return weights / weights.sum()
+    def length_weights(self) -> tuple[float, ...]:
+        """The weight of each span length, from one word."""
+        return tuple((1 - self.geometric_p) ** more for more in range(self.max_span_length))
 
     @property
     def mean_length(self) -> float:
         """The mean of the span lengths as they are drawn."""
-        return float(self.length_weights @ (1.0 + torch.arange(self.max_span_length)))
+        weights = self.length_weights
+        return sum(length * weight for length, weight in enumerate(weights, 1)) / sum(weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,9 @@ class PieceDistribution:
             weights = torch.ones_like(weights).index_fill(0, excluded_ids, 0.0)
         return cls(weights.cumsum(0))
 
-    def draw(self, count: int) -> Int[Tensor, " count"]:
-        """Draw pieces independently of each other."""
-        points = torch.rand(count, dtype=torch.float64) * self.cumulative[-1]
-        drawn = torch.searchsorted(self.cumulative, points, right=True)
+    def at(self, points: Float[Tensor, " piece"]) -> Int[Tensor, " piece"]:
+        """Return the piece at each point of ``[0, 1)``: of random points, random pieces."""
+        drawn = torch.searchsorted(self.cumulative, points * self.cumulative[-1], right=True)
         return drawn.clamp(max=len(self.cumulative) - 1)
 
 
@@ -96,33 +99,50 @@ class MaskTargets:
         return MaskTargets(*(tensor.to(device) for tensor in tensors))
 
 
+@dataclass(frozen=True, slots=True)
+class MaskableText:
+    """A text of a batch that is masked by itself, and the seed of its masks.
+
+    ``spans`` are annotated spans, as bounds in its words.
+    """
+
+    num_words: int
+    seed: str
+    spans: Sequence[Bounds] = ()
+
+
 def mask_pieces(
     batch: Batch,
     how: Masking,
+    texts: Sequence[MaskableText],
     *,
     piece: int,
     random_pieces: PieceDistribution,
-    spans: Sequence[Bounds] = (),
-) -> tuple[Batch, MaskTargets]:
-    """Return the batch with some pieces of its text masked, and the targets.
+) -> tuple[Batch, MaskTargets, Int[Tensor, " text"]]:
+    """Return the batch with some pieces masked, the targets, and the masked pieces of each text.
 
-    ``piece`` is the mask piece; ``spans`` are annotated spans, as bounds in words. At least one
-    piece is masked, if there is any; special pieces and prompts never are. Every window begins and
+    ``texts`` are all words of the batch, prompts included; ``piece`` is the mask piece. At least
+    one piece of a text is masked, if it has any; special pieces never are. Every window begins and
     ends with a special piece. Embedders that read ``batch.words`` still see the words.
     """
-    text = _text(batch)
-    portions = sorted(SAMPLERS[how.scheme](text, how, spans)) if len(text.index) else []
-    start, end = torch.tensor(portions, dtype=torch.long).reshape(-1, 2).unbind(-1)
-    size = end - start
-    indices = text.index[_ranges(start, size)]
+    index, num_words = batch.piece_index.numpy(), [text.num_words for text in texts]
+    assert sum(num_words) == len(batch.words), "texts: expected all words of the batch, no [CLS]"
+    lines = word_lines(index, batch.piece_to_word.numpy(), num_words)
+    masks = [_draw(line, how, text) for line, text in zip(lines, texts, strict=True)]
+    portions = _flat_ints(mask.portions for mask in masks).reshape(-1, 2)
+    size = portions[:, 1] - portions[:, 0]
+    rows = torch.from_numpy(index[_ranges(portions[:, 0], size)])
+    fates = np.concatenate([mask.fates for mask in masks]) if masks else np.zeros(0)
+    fate = torch.from_numpy(fates.repeat(size))
     flat = batch.input_ids.flatten()
-    labels = flat[indices]
-    draw = torch.rand(len(size)).repeat_interleave(size)
-    random_ids = random_pieces.draw(len(labels))
-    masked = torch.where(draw < how.replaced + how.random, random_ids, labels)
-    masked = torch.where(draw < how.replaced, piece, masked)
-    ids = flat.scatter(0, indices, masked).view_as(batch.input_ids)
-    return replace(batch, input_ids=ids), _targets(indices, labels)
+    labels = flat[rows]
+    masked = torch.where(fate < how.replaced, piece, labels)
+    points = np.fromiter(chain.from_iterable(mask.points for mask in masks), np.float64)
+    is_random = (fate >= how.replaced) & (fate < how.replaced + how.random)
+    masked[is_random] = random_pieces.at(torch.from_numpy(points))
+    ids = flat.scatter(0, rows, masked).view_as(batch.input_ids)
+    num_masked = torch.tensor([mask.num_pieces for mask in masks], dtype=torch.long)
+    return replace(batch, input_ids=ids), _targets(rows, labels), num_masked
 
 
 def word_dropout(batch: Batch, rate: float, unknown: int) -> Batch:
@@ -143,98 +163,100 @@ def word_dropout(batch: Batch, rate: float, unknown: int) -> Batch:
     return replace(batch, input_ids=ids.view_as(batch.input_ids))
 
 
-def merge_batches(
-    batch: Batch, masked: Sequence[tuple[Batch, MaskTargets]]
-) -> tuple[Batch, MaskTargets]:
-    """Merge the masked batches of a batch's instances."""
-    ids = torch.cat([part.input_ids for part, _ in masked])
-    sizes = [part.input_ids.numel() for part, _ in masked]
-    shifted = [
-        (part.rows + base, part.labels, part.left + base, part.right + base, part.span_position)
-        for base, (_, part) in zip(accumulate(sizes, initial=0), masked, strict=False)
-    ]
-    columns = (torch.cat(column) for column in zip(*shifted, strict=True))
-    return replace(batch, input_ids=ids), MaskTargets(*columns)
+@dataclass(frozen=True, slots=True)
+class _Masks:
+    """What is masked of a text: portions of its pieces, in order, and random numbers.
+
+    ``fates`` say of each portion what becomes of it, ``points`` which pieces replace those of
+    portions that become random ones.
+    """
+
+    portions: list[Bounds]
+    fates: list[float]
+    points: list[float]
+
+    @property
+    def num_pieces(self) -> int:
+        """How many pieces are masked."""
+        return sum(end - start for start, end in self.portions)
 
 
-def _ranges(start: Int[Tensor, " span"], size: Int[Tensor, " span"]) -> Int[Tensor, " masked"]:
+def _draw(line: WordLine, how: Masking, text: MaskableText) -> _Masks:
+    """Draw the masks of a text."""
+    if not line.start:
+        return _Masks([], [], [])
+    rng = Random(text.seed)
+    budget = max(1, int(how.mlm_probability * line.num_pieces + rng.random()))
+    portions = sorted(SAMPLERS[how.scheme](line, how, text.spans, budget, rng))
+    fates = [rng.random() for _ in portions]
+    num_points = sum(
+        end - start
+        for (start, end), fate in zip(portions, fates, strict=True)
+        if how.replaced <= fate < how.replaced + how.random
+    )
+    return _Masks(portions, fates, [rng.random() for _ in range(num_points)])
+
+
+def _flat_ints(bounds: Iterable[Sequence[Bounds]]) -> Int[np.ndarray, " number"]:
+    return np.fromiter(chain.from_iterable(chain.from_iterable(bounds)), np.int64)
+
+
+def _ranges(
+    start: Int[np.ndarray, " span"], size: Int[np.ndarray, " span"]
+) -> Int[np.ndarray, " masked"]:
     """Return the concatenated ranges of ``size`` numbers from each start."""
-    before = (size.cumsum(0) - size).repeat_interleave(size)
-    return start.repeat_interleave(size) + torch.arange(len(before)) - before
+    offset = (start - size.cumsum() + size).repeat(size)
+    ranges: Int[np.ndarray, " masked"] = np.arange(len(offset)) + offset
+    return ranges
 
 
 def _targets(rows: Int[Tensor, " masked"], labels: Int[Tensor, " masked"]) -> MaskTargets:
     """Return the targets; touching portions are one run, so the pieces around it are unmasked."""
-    first = _breaks(rows).nonzero()[:, 0]
+    first = (rows.diff(prepend=rows[:1] - 2) != 1).nonzero()[:, 0]
     size = first.diff(append=torch.tensor([len(rows)]))
     left = (rows[first] - 1).repeat_interleave(size)
     right = (rows[first] + size).repeat_interleave(size)
     return MaskTargets(rows, labels, left, right, rows - left - 1)
 
 
-def _breaks(index: Int[Tensor, " piece"]) -> Bool[Tensor, " piece"]:
-    """Return the mask of pieces that do not directly follow the previous one.
-
-    Windows begin and end with special pieces, so pieces of two windows are never adjacent.
-    """
-    return index.diff(prepend=index[:1] - 2) != 1
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """The pieces that may be masked: their indices in the flat ids, and their words."""
-
-    index: Int[Tensor, " piece"]
-    word: Int[Tensor, " piece"]
-
-    def words(self) -> Int[Tensor, "word 2"]:
-        """Return the pieces ``[start, end)`` of each word; a word in two windows counts twice."""
-        new = _breaks(self.index) | (self.word.diff(prepend=self.word[:1]) != 0)
-        start = new.nonzero()[:, 0]
-        size = start.diff(append=torch.tensor([len(new)]))
-        return torch.stack([start, start + size], dim=1)
-
-
-def _text(batch: Batch) -> _Text:
-    """Return the pieces of the text, without prompts."""
-    if batch.prompt_layout is None:
-        return _Text(batch.piece_index, batch.piece_to_word)
-    kept = torch.isin(batch.piece_to_word, batch.prompt_layout.text_rows)
-    return _Text(batch.piece_index[kept], batch.piece_to_word[kept])
-
-
-def _spans(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
+def _spans(
+    line: WordLine, how: Masking, spans: Sequence[Bounds], budget: int, rng: Random
+) -> list[Bounds]:
     """Draw spans of whole words with geometrically distributed lengths (section 3.1)."""
-    words = text.words()
-    run = _breaks(text.index)[words[:, 0]].cumsum(0) - 1
-    line = WordLine.of(words, run, how.max_span_length)
-    return line.fill(_budget(text, how), how.length_weights) or draw_portions(words.tolist(), 0)
+    return line.fill(budget, _cumulative_weights(how), rng) or draw_portions(line.words(), 0, rng)
 
 
-def _single_words(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
+@lru_cache(maxsize=1)  # texts share them
+def _cumulative_weights(how: Masking) -> tuple[float, ...]:
+    """Return the weights of span lengths, summed up."""
+    return tuple(accumulate(how.length_weights))
+
+
+def _single_words(
+    line: WordLine, how: Masking, spans: Sequence[Bounds], budget: int, rng: Random
+) -> list[Bounds]:
     """Draw single words, with all their pieces."""
-    return draw_portions(text.words().tolist(), _budget(text, how))
+    return draw_portions(line.words(), budget, rng)
 
 
-def _single_pieces(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
+def _single_pieces(
+    line: WordLine, how: Masking, spans: Sequence[Bounds], budget: int, rng: Random
+) -> list[Bounds]:
     """Draw single pieces, as the original BERT."""
-    pieces = [(start, start + 1) for start in range(len(text.index))]
-    return draw_portions(pieces, _budget(text, how))
+    pieces = range(line.start[0], line.start[0] + line.num_pieces)
+    return [(piece, piece + 1) for piece in rng.sample(pieces, min(budget, len(pieces)))]
 
 
-def _layer_spans(text: _Text, how: Masking, spans: Sequence[Bounds]) -> list[Bounds]:
+def _layer_spans(
+    line: WordLine, how: Masking, spans: Sequence[Bounds], budget: int, rng: Random
+) -> list[Bounds]:
     """Draw annotated spans (names, noun phrases) half of the time, single words otherwise."""
-    words = text.words().tolist()
+    words = line.words()
     pieces = [(words[first][0], words[last - 1][1]) for first, last in spans]
-    return draw_with_spans(words, pieces, _budget(text, how)) or draw_portions(words, 0)
+    return draw_with_spans(words, pieces, budget, rng) or draw_portions(words, 0, rng)
 
 
-def _budget(text: _Text, how: Masking) -> int:
-    """Return how many pieces are masked, at least 1; a fraction is rounded at random."""
-    return max(1, int(how.mlm_probability * len(text.index) + float(torch.rand(()))))
-
-
-Sampler = Callable[[_Text, Masking, Sequence[Bounds]], list[Bounds]]
+Sampler = Callable[[WordLine, Masking, Sequence[Bounds], int, Random], list[Bounds]]
 SAMPLERS: dict[str, Sampler] = {
     "span": _spans,
     "whole-word": _single_words,

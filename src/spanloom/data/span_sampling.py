@@ -4,135 +4,160 @@ A portion that would pass the budget is drawn again. So the last spans of a text
 those before: what that bias comes to, ``training.text_data`` reports.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+import numpy as np
+from jaxtyping import Int
 
 from spanloom.tokenization import Bounds
 
-_NUM_GUESSES = 8  # random starts tried before all are listed; at 15 % more than half fit
 _NUM_REDRAWS = 32  # spans over the budget in a row, until single words fill it
-_NUM_LENGTHS, _NUM_DRAWN = 32, 128  # lengths and positions drawn at a time
+_NUM_LENGTHS = 16  # drawn at a time
+
+Item = TypeVar("Item")
 
 
 @dataclass(slots=True)
 class WordLine:
-    """All words in a line, with a gap after each run of adjacent words.
+    """The words of a text in a line, with a gap after each run of adjacent words.
 
-    ``start`` and ``end`` are the bounds of a word's pieces; ``room`` is the number of free words
-    from it on, up to ``longest``, and 0 for a gap.
+    ``start`` and ``end`` are the bounds of a word's pieces, both 0 for a gap; bit ``i`` of ``free``
+    says whether word ``i`` may be taken.
     """
 
     start: list[int]
     end: list[int]
-    room: list[int]
-    longest: int
-    guesses: list[int] = field(default_factory=list)  # random positions that were not tried yet
+    free: int
 
-    @classmethod
-    def of(
-        cls, words: Int[Tensor, "word 2"], run: Int[Tensor, " word"], longest: int
-    ) -> "WordLine":
-        """Return the line of words; ``run`` numbers the run of adjacent words of each."""
-        position = torch.arange(len(words)) + run
-        gap = torch.bincount(run).cumsum(0)[run] + run  # the one after a word's run
-        line = torch.zeros(3, int(gap[-1]) + 1, dtype=torch.long)
-        line[:, position] = torch.stack([*words.unbind(-1), (gap - position).clamp(max=longest)])
-        start, end, room = line.tolist()
-        return cls(start, end, room, longest)
+    @property
+    def num_pieces(self) -> int:
+        """The pieces of all words, which follow each other."""
+        return self.end[-2] - self.start[0] if self.start else 0  # the last item is a gap
 
-    def fill(self, budget: int, weights: Float[Tensor, " length"]) -> list[Bounds]:
+    def words(self) -> list[Bounds]:
+        """Return the bounds of each word's pieces, without gaps."""
+        return [word for word in zip(self.start, self.end, strict=True) if word[0] < word[1]]
+
+    def fill(self, budget: int, cumulative: Sequence[float], rng: Random) -> list[Bounds]:
         """Return spans with at most ``budget`` pieces in all that neither overlap nor touch.
 
-        ``weights`` are those of lengths, from one word. All positions at which a span fits are
-        equally likely; if it fits nowhere, it is shortened. A span over the rest of the budget is
-        drawn again; after many of them single words fill it.
+        ``cumulative`` are the weights of lengths, from one word, summed up. All positions at which
+        a span fits are equally likely; if it fits nowhere, it is shortened. A span over the rest of
+        the budget is drawn again; after many of them single words fill it.
         """
         spans: list[Bounds] = []
         lengths: list[int] = []
         num_redraws = 0
-        while budget and num_redraws < _NUM_REDRAWS:
+        while budget and self.free and num_redraws < _NUM_REDRAWS:
             if not lengths:
-                lengths = torch.multinomial(weights, _NUM_LENGTHS, replacement=True).tolist()
-            length = lengths.pop() + 1
-            first = self._position(length)
-            if first is None:
-                length = max(self.room)
-                first = self._position(length) if length else None
-            if first is None:
-                return spans
-            span = self.start[first], self.end[first + length - 1]
+                choices = range(1, len(cumulative) + 1)
+                lengths = rng.choices(choices, cum_weights=cumulative, k=_NUM_LENGTHS)
+            first, end = self._draw(lengths.pop(), rng)
+            span = self.start[first], self.end[end - 1]
             if span[1] - span[0] > budget:
                 num_redraws += 1
                 continue
-            self._take(first, first + length)
+            self._take(first, end)
             spans.append(span)
             budget -= span[1] - span[0]
             num_redraws = 0
-        return spans + self._fill_with_words(budget)
+        return spans + self._fill_with_words(budget, rng)
 
-    def _fill_with_words(self, budget: int) -> list[Bounds]:
+    def _draw(self, length: int, rng: Random) -> Bounds:
+        """Draw so many free words that are adjacent, or fewer where they fit nowhere."""
+        fits = self.free  # a bit for each word from which on so many are free
+        for size in range(1, length):
+            longer = fits & (self.free >> size)
+            if not longer:
+                length = size
+                break
+            fits = longer
+        while True:
+            first = int(rng.random() * len(self.start))
+            if fits >> first & 1:
+                return first, first + length
+
+    def _fill_with_words(self, budget: int, rng: Random) -> list[Bounds]:
         """Take random free words until none is left that fits into the budget."""
         spans: list[Bounds] = []
-        for i in torch.randperm(len(self.room)).tolist() if budget else ():
+        for i in shuffled(range(len(self.start)), rng) if budget else ():
             size = self.end[i] - self.start[i]
-            if self.room[i] and size <= budget:
+            if self.free >> i & 1 and size <= budget:
                 self._take(i, i + 1)
                 spans.append((self.start[i], self.end[i]))
                 budget -= size
         return spans
 
-    def _position(self, length: int) -> int | None:
-        """Draw a position at which a span of this length fits; None where it fits nowhere."""
-        for _ in range(_NUM_GUESSES):
-            if not self.guesses:
-                self.guesses = torch.randint(len(self.room), (_NUM_DRAWN,)).tolist()
-            i = self.guesses.pop()
-            if self.room[i] >= length:
-                return i
-        fits = [i for i, room in enumerate(self.room) if room >= length]
-        return fits[int(torch.randint(len(fits), ()))] if fits else None
-
-    def _take(self, start: int, end: int) -> None:
-        """Leave no room in the words ``[start, end)`` and their two neighbours."""
-        last = max(0, start - 1)
-        for i in range(max(0, start - self.longest), last):
-            self.room[i] = min(self.room[i], last - i)
-        self.room[last : end + 1] = [0] * (end + 1 - last)
+    def _take(self, first: int, end: int) -> None:
+        """Take the words ``[first, end)``; their two neighbours are not free either."""
+        self.free &= ~((1 << (end - first + 2)) - 1 << first >> 1)
 
 
-def draw_portions(portions: Sequence[Bounds], budget: int) -> list[Bounds]:
+def word_lines(
+    index: Int[np.ndarray, " piece"], word: Int[np.ndarray, " piece"], num_words: Sequence[int]
+) -> Iterator[WordLine]:
+    """Yield the line of words of each of some texts, all computed at once.
+
+    ``index`` and ``word`` are the place and the word of each piece; pieces that follow each other
+    have adjacent places. A word in two windows counts twice. ``num_words`` are those of each text.
+    """
+    begins_run = np.diff(index, prepend=index[:1] - 2) != 1
+    start = np.flatnonzero(begins_run | (np.diff(word, prepend=word[:1]) != 0))
+    position = np.arange(len(start)) + begins_run[start].cumsum() - 1
+    line = np.zeros((3, len(start) + int(begins_run.sum())), np.int64)
+    line[:, position] = start, np.append(start, len(index))[1:], np.ones(len(start))
+    firsts = np.searchsorted(word[start], np.cumsum([0, *num_words]))
+    cuts = np.append(position, line.shape[1])[firsts].tolist()
+    starts, ends = line[:2].tolist()
+    bits = np.packbits(line[2].astype(np.uint8), bitorder="little").tobytes()
+    free = int.from_bytes(bits, "little")
+    for a, b in zip(cuts, cuts[1:], strict=False):
+        yield WordLine(starts[a:b], ends[a:b], free >> a & (1 << b - a) - 1)
+
+
+def shuffled(items: Sequence[Item], rng: Random) -> Iterator[Item]:
+    """Yield items in random order; only those that are read are drawn."""
+    left = list(items)
+    while left:
+        row = int(rng.random() * len(left))
+        left[row], left[-1] = left[-1], left[row]
+        yield left.pop()
+
+
+def draw_portions(portions: Sequence[Bounds], budget: int, rng: Random) -> list[Bounds]:
     """Return random portions of at most ``budget`` pieces in all; one at least, if there is any."""
     selected: list[Bounds] = []
-    order = torch.randperm(len(portions)).tolist()
-    for i in order:
-        start, end = portions[i]
+    first: list[Bounds] = []
+    for start, end in shuffled(portions, rng):
+        first = first or [(start, end)]
         if end - start <= budget:
             selected.append((start, end))
             budget -= end - start
-            if not budget:
-                break
-    return selected or [portions[i] for i in order[:1]]
+        if budget <= 0:
+            break
+    return selected or first
 
 
-def draw_with_spans(words: Sequence[Bounds], spans: Sequence[Bounds], budget: int) -> list[Bounds]:
+def draw_with_spans(
+    words: Sequence[Bounds], spans: Sequence[Bounds], budget: int, rng: Random
+) -> list[Bounds]:
     """Return random portions of at most ``budget`` pieces: half of them spans, half of them words.
 
     Portions do not overlap. Where spans are used up, words alone fill the budget.
     """
-    queues = [
-        [portions[i] for i in torch.randperm(len(portions)).tolist()] for portions in (spans, words)
-    ]
+    queues = [shuffled(spans, rng), shuffled(words, rng)]
     selected: list[Bounds] = []
     used: set[int] = set()
-    while budget and any(queues):
-        chosen = int(torch.rand(()) < 0.5)
-        start, end = (queues[chosen] or queues[1 - chosen]).pop()
-        if end - start <= budget and used.isdisjoint(range(start, end)):
-            selected.append((start, end))
-            used.update(range(start, end))
-            budget -= end - start
+    while budget:
+        chosen = int(rng.random() < 0.5)
+        portion = next(queues[chosen], None) or next(queues[1 - chosen], None)
+        if portion is None:
+            break
+        if portion[1] - portion[0] <= budget and used.isdisjoint(range(*portion)):
+            selected.append(portion)
+            used.update(range(*portion))
+            budget -= portion[1] - portion[0]
     return selected

@@ -8,18 +8,19 @@ be wrong for a word that directly follows another: ``buffer|.``.
 import json
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, TypeVar
 
 from tokenizers import AddedToken, Encoding, Tokenizer, normalizers, pre_tokenizers
 
+from spanloom.data.piece_columns import Ids
 from spanloom.data.tokenizer_file import is_panic
 from spanloom.errors import ModelError
+from spanloom.tokenization import bounds_array
 
 _CACHED_WORDS = 200_000
 _CACHED_LENGTH = 64  # characters; longer words are rarely seen twice
 
-Ids = tuple[int, ...]
 Word = TypeVar("Word", bound=Hashable)
 _MAX_SPACE = 32  # the last characters of white space before a word that are used
 _WRITES_SPACE = {"ByteLevel", "Metaspace", "Prepend"}
@@ -187,7 +188,8 @@ class SubwordTokenizer:
         Raises ``ModelError`` if the tokenizer fails.
         """
         if self.running is None:
-            return self([text[start:end] for start, end in words])
+            starts, ends = bounds_array(words).T.tolist()  # a list per word would be garbage
+            return self([text[start:end] for start, end in zip(starts, ends, strict=True)])
         return self._look_up(self.running.keys(text, words), self._tokenize_within, _length)
 
     def _look_up(
@@ -197,13 +199,11 @@ class SubwordTokenizer:
         length: Callable[[Word], int],
     ) -> list[Ids]:
         """Look words up, and tokenize new ones."""
-        pieces = {word: ids for word in set(words) if (ids := self.cache.get(word))}
-        new = list(dict.fromkeys(word for word in words if word not in pieces))
-        if new:
-            tokenized = dict(zip(new, tokenize(new), strict=True))
-            pieces |= tokenized
-            self._add({w: ids for w, ids in tokenized.items() if length(w) <= _CACHED_LENGTH})
-        return [pieces[word] for word in words]
+        known = list(map(self.cache.get, words))
+        new = list(dict.fromkeys(compress(words, (ids is None for ids in known))))
+        tokenized = dict(zip(new, tokenize(new), strict=True)) if new else {}
+        self._add({w: ids for w, ids in tokenized.items() if length(w) <= _CACHED_LENGTH})
+        return [ids or tokenized[word] for word, ids in zip(words, known, strict=True)]
 
     def _add(self, pieces: dict[Any, Ids]) -> None:
         if len(self.cache) + len(pieces) > _CACHED_WORDS:

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spanloom.data.instances import TokenizedDocument, words_to_pieces
-from spanloom.data.subwords import Ids, SubwordTokenizer
+from spanloom.data.piece_columns import Ids, PieceColumns
+from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document
 from spanloom.tokenization import Bounds, Tokenization, WordTokenizer, bounds_array, words_of
 
@@ -67,17 +68,17 @@ class TextCorpus:
             counts += np.bincount(self.pieces[start:end], minlength=vocabulary)
         return counts
 
-    def words(self, start: int, end: int) -> tuple[Ids, ...]:
+    def words(self, start: int, end: int) -> PieceColumns:
         """Return the pieces of each word in ``[start, end)``."""
-        ids = self.pieces[start:end].tolist()
-        firsts = np.flatnonzero(self.flags[start:end] & WORD).tolist()
-        if not firsts or firsts[0]:
-            firsts.insert(0, 0)  # the rest of a word that fills more than a block
-        ends = [*firsts[1:], len(ids)]
-        return tuple(tuple(ids[a:b]) for a, b in zip(firsts, ends, strict=True))
+        begins = (self.flags[start:end] & WORD).astype(bool)
+        begins[:1] = True  # also the rest of a word that fills more than a block
+        edges = np.append(np.flatnonzero(begins), end - start)
+        return PieceColumns(self.pieces[start:end], edges)
 
     def spans_within(self, start: int, end: int) -> list[Bounds]:
         """Return the annotated spans in ``[start, end)``, as bounds in its words."""
+        if not len(self.spans):
+            return []
         first, last = np.searchsorted(self.spans[:, 0], (start, end))
         inner = self.spans[first:last]
         inner = inner[inner[:, 1] <= end]

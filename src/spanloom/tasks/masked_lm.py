@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from random import Random
 from typing import Any, Literal
 
 import torch
@@ -19,15 +18,14 @@ from torch import Tensor
 from spanloom.config.options import Options
 from spanloom.config.specs import PIECES
 from spanloom.data.blocks import BlockReader
-from spanloom.data.collate import split_instances
 from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.data.masking import (
+    MaskableText,
     Masking,
     MaskTargets,
     PieceDistribution,
     mask_pieces,
-    merge_batches,
 )
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.text_cache import layer_spans
@@ -203,30 +201,24 @@ class MaskedLMTask(LayerTask):
                 f"task {self.name!r}: expected a tokenizer that puts special pieces around a text, "
                 f"as the ends of masked spans; this one puts none"
             )
-        random_pieces = self._random_pieces(pieces)
-        masked = []
-        with torch.random.fork_rng(devices=[]):
-            for instance, part in zip(instances, split_instances(batch, instances), strict=True):
-                rng = Random(f"{seed}/{instance.document}/{instance.first_word}")
-                # torch.manual_seed seeds GPUs, too, which takes a third of the time of masking
-                torch.default_generator.manual_seed(rng.getrandbits(63))
-                masked.append(
-                    mask_pieces(
-                        part,
-                        self.masking,
-                        piece=pieces.mask,
-                        random_pieces=random_pieces,
-                        spans=instance.maskable,
-                    )
-                )
-        merged, targets = merge_batches(batch, masked)
-        sizes = [part.input_ids.numel() for part, _ in masked]
-        return merged, PretrainingTargets(
-            targets,
-            torch.tensor(list(accumulate(sizes[:-1], initial=0))),
-            torch.tensor([int(instance.is_next) for instance in instances]),
-            torch.tensor([float(len(part.rows)) for _, part in masked]),
+        texts = [
+            MaskableText(
+                len(instance.prompt.tokens) + len(instance.tokens),
+                f"{seed}/{instance.document}/{instance.first_word}",
+                instance.maskable,
+            )
+            for instance in instances
+        ]
+        masked, targets, num_masked = mask_pieces(
+            batch,
+            self.masking,
+            texts,
+            piece=pieces.mask,
+            random_pieces=self._random_pieces(pieces),
         )
+        is_next = torch.tensor([int(instance.is_next) for instance in instances])
+        cls = _first_places(batch, texts)
+        return masked, PretrainingTargets(targets, cls, is_next, num_masked.float())
 
     def _random_pieces(self, pieces: SubwordTokenizer) -> PieceDistribution:
         """Return the corpus' unigrams without special pieces; uniform where none are known."""
@@ -273,6 +265,13 @@ class MaskedLMTask(LayerTask):
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
         """Return the inverse perplexity of masked pieces."""
         return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
+
+
+def _first_places(batch: Batch, texts: Sequence[MaskableText]) -> Int[Tensor, " text"]:
+    """Return the index in the flat ids of each text's first window, where ``[CLS]`` stands."""
+    firsts = torch.tensor(list(accumulate((text.num_words for text in texts[:-1]), initial=0)))
+    places = batch.piece_index[torch.searchsorted(batch.piece_to_word, firsts)]
+    return places - places % batch.input_ids.shape[1]
 
 
 def _no_vocabulary(options: MaskingOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from random import Random
 from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import CorpusPartSpec
-from spanloom.corpora import folder
+from spanloom.corpora import document_cache, folder
 from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
 from spanloom.data.instances import TokenizedDocument
 from spanloom.data.text_cache import TextSource
@@ -93,7 +93,8 @@ def _read_scored(plan: Plan, name: str, sources: Mapping[str, SplitCorpus]) -> t
     corpus = sources.get(name) or _read(path, plan.recipe)
     if "test" not in folder.splits(path):
         return corpus.dev
-    return (*corpus.dev, *folder.read(path, "test", encoding=plan.recipe.encoding).documents)
+    test, _ = document_cache.read(path, "test", encoding=plan.recipe.encoding)
+    return (*corpus.dev, *test)
 
 
 def _locate(plan: Plan, name: str) -> Path:
@@ -113,16 +114,16 @@ def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     first = "train" if "train" in splits else next(iter(splits))
     if first == "test":
         raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
-    corpora = [folder.read(path, first, encoding=recipe.encoding)]
+    train, num_problems = document_cache.read(path, first, encoding=recipe.encoding)
     if "dev" in splits and first != "dev":
-        corpora.append(folder.read(path, "dev", encoding=recipe.encoding))
-        train, dev = corpora[0].documents, corpora[1].documents
-    elif len(corpora[0].documents) > 1:
-        train, dev = hold_out(corpora[0].documents, seed=recipe.seed)
+        dev, more_problems = document_cache.read(path, "dev", encoding=recipe.encoding)
+        return SplitCorpus(train, dev, num_problems=num_problems + more_problems)
+    if len(train) > 1:
+        train, dev = hold_out(train, seed=recipe.seed)
     else:
-        first_part, second_part = hold_out_sentences(corpora[0].documents[0])
+        first_part, second_part = hold_out_sentences(train[0])
         train, dev = (first_part,), (second_part,)
-    return SplitCorpus(train, dev, num_problems=sum(len(corpus.problems) for corpus in corpora))
+    return SplitCorpus(train, dev, num_problems=num_problems)
 
 
 def task_corpus(task: TaskPlan, sources: Mapping[str, SplitCorpus]) -> SplitCorpus:
