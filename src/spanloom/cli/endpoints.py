@@ -17,7 +17,7 @@ from spanloom.atomic_io import report_os_errors
 from spanloom.cli.console import WrongUse, log
 from spanloom.cli.destination import Destination, LocalDestination, StoreDestination
 from spanloom.cli.shards import Reader, Shard, ShardFile, ShardFolder, Source, is_shard, read_file
-from spanloom.cli.stores import StorePath, is_url, open_store
+from spanloom.cli.stores import StorePath, is_url, is_web, open_store
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError, StorageError
 from spanloom.file_lock import LockHeld, open_locked
@@ -42,6 +42,8 @@ def open_endpoints(source: str, out: str) -> Iterator[Endpoints]:
     ``StorageError`` where OUT cannot be written or another process is at work, and what
     ``open_store`` raises.
     """
+    if is_url(out) and is_web(out):
+        raise WrongUse(f"-o {out}: http is read only; expected a store such as s3://")
     places = [open_store(text) if is_url(text) else Path(text) for text in (source, out)]
     read, written = places
     _check(read, written)
@@ -64,8 +66,6 @@ def _check(read: Path | StorePath, written: Path | StorePath) -> None:
         raise DataError(f"{read}: no such file or folder")
     if isinstance(written, Path):
         return
-    if written.is_web:
-        raise WrongUse(f"-o {written.url}: http is read only; expected a store such as s3://")
     if not written.name:
         raise WrongUse(f"-o {written.url}: expected a URL that ends in a name")
     if isinstance(read, StorePath) and f"{written.path}/".startswith(f"{read.path}/"):

@@ -28,6 +28,11 @@ def is_url(text: str) -> bool:
     return _URL.fullmatch(text) is not None
 
 
+def is_web(url: str) -> bool:
+    """Return whether a URL is one of the web, where files can be read and have no folders."""
+    return url.rpartition("::")[2].partition("://")[0].lower() in _WEB
+
+
 @dataclass(frozen=True, slots=True)
 class StorePath:
     """A file or folder of a store; ``path`` is its path in the file system ``fs`` of fsspec."""
@@ -41,11 +46,6 @@ class StorePath:
         """The last part of the path."""
         return PurePosixPath(self.path.partition("?")[0]).name
 
-    @property
-    def is_web(self) -> bool:
-        """Whether this is a page of the web, which can be read and has no folders."""
-        return _protocol(self.fs) in _WEB
-
     def child(self, name: str) -> "StorePath":
         """Return what is below this folder under a relative name."""
         return StorePath(_child_url(self.url, name), self.fs, f"{self.path.rstrip('/')}/{name}")
@@ -58,7 +58,7 @@ class StorePath:
     def is_folder(self) -> bool:
         """Return whether something lies below this path; raises ``DataError``."""
         with _reading(self.url):
-            return not self.is_web and bool(self.fs.isdir(self.path))
+            return not is_web(self.url) and bool(self.fs.isdir(self.path))
 
     def files(self) -> dict[str, int]:
         """Return the bytes of all files below this folder by relative name, sorted.
