@@ -207,8 +207,9 @@ def test_errors_of_stores_are_one_line(fails, corpus, memory, monkeypatch):
     monkeypatch.setattr(type(memory), "open", refuse)
     told = fails("annotate", corpus, "-o", "memory://bucket/out", code=1)
     assert "memory://bucket/out: could not be written: Unable to locate credentials" in told
-    with pytest.raises(NameNotFound, match="no protocol 's4'"):
-        open_store("s4://x/y")
+    for url in ("s4://x/y", "simplecache::s4://x", "dir://a::s4://b"):
+        with pytest.raises(NameNotFound, match="no protocol 's4'"):
+            open_store(url)
     monkeypatch.setattr(stores, "_IN_EXTRA", {"s3": "s3fs"})
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(PackageMissing, match=r"s3fs.*pip install 'spanloom\[stores\]'"):

@@ -1,6 +1,8 @@
 """Where the files of ``annotate -o OUT`` go once they are complete: they stay, or go to a store."""
 
+from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
@@ -17,7 +19,7 @@ class Destination(Protocol):
         """Return how messages call a file or folder of the output."""
 
     def has(self, path: Path) -> bool:
-        """Return whether a complete file is there."""
+        """Return whether an earlier run left a complete file there."""
 
     def publish(self, path: Path) -> None:
         """Take over a complete file, in place of an earlier one."""
@@ -59,7 +61,7 @@ class LocalDestination:
         path.unlink()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoreDestination:
     """Files at ``local``, or below it, are uploaded to ``store``, or below that."""
 
@@ -67,13 +69,18 @@ class StoreDestination:
     store: StorePath
     is_remote = True
 
+    @cached_property
+    def _names_before(self) -> Set[str]:
+        """The names that the store had when they were first asked for, by one listing."""
+        return self.store.files().keys()
+
     def shown(self, path: Path) -> str:
         """Return the URL."""
         return self._at(path).url
 
     def has(self, path: Path) -> bool:
-        """Return whether the store has it."""
-        return self._at(path).exists()
+        """Return whether the store had it before this run."""
+        return path.relative_to(self.local).as_posix() in self._names_before
 
     def publish(self, path: Path) -> None:
         """Upload the file."""

@@ -68,9 +68,9 @@ def _check(read: Path | StorePath, written: Path | StorePath) -> None:
         return
     if not written.name:
         raise WrongUse(f"-o {written.url}: expected a URL that ends in a name")
-    if isinstance(read, StorePath) and f"{written.path}/".startswith(f"{read.path}/"):
-        if type(read.fs) is type(written.fs):
-            raise WrongUse(f"-o {written.url}: expected a folder outside of the corpus {read.url}")
+    is_inside = isinstance(read, StorePath) and f"{written.path}/".startswith(f"{read.path}/")
+    if isinstance(read, StorePath) and is_inside and read.fs == written.fs:
+        raise WrongUse(f"-o {written.url}: expected a folder outside of the corpus {read.url}")
 
 
 def _source(store: StorePath, inbox: Path) -> Path | ShardFolder:

@@ -4,6 +4,7 @@ See https://filesystem-spec.readthedocs.io. Objects are read and written as a wh
 downloaded to local files, and local files that are complete are uploaded.
 """
 
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ _IN_EXTRA = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "ht
 # object appears when all of it is there, and making a folder may make a bucket of a wrong name.
 _WITH_FOLDERS = ("file", "dir", "memory", "sftp", "ssh", "smb", "hdfs", "webdav", "ftp")
 _PROBE = ".spanloom-probe"
+_LOGGERS = ("fsspec", "s3fs", "gcsfs", "aiobotocore", "botocore", "google")
 
 
 def is_url(text: str) -> bool:
@@ -124,7 +126,9 @@ def open_store(url: str) -> StorePath | Path:
     from fsspec.core import url_to_fs
     from fsspec.implementations.local import LocalFileSystem
 
-    schemes = [scheme.lower() for scheme in re.findall(rf"({_SCHEME})(?=::|://)", url, re.I)]
+    for name in _LOGGERS:  # they log tracebacks of what is tried again; we report what fails
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    schemes = [link.partition("://")[0].lower() for link in url.split("::")]
     protocols = fsspec.available_protocols()
     for scheme in schemes:
         if scheme not in protocols:
