@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 from spanloom.errors import FormatError, LayerError, NameNotFound, SpanloomError, WordError
+from spanloom.formats.brat import read as brat
 from spanloom.workers.calls import WorkerCalls, answer_call, map_here
 from spanloom.workers.executors import InProcess
 
@@ -29,6 +30,19 @@ def test_an_error_comes_after_the_results_before_it(mapper, bad, error):
     assert [next(results), next(results)] == [1, 2]
     with pytest.raises(error, match=r"a.txt:5: is odd|b\.txt"):
         next(results)
+
+
+def same(value):
+    return value
+
+
+def test_documents_are_copied_with_their_source():
+    reading = brat.loads("Stir it.", "T1\tA 0 4\tStir\nno line\n", name="a")
+    (copy,) = WorkerCalls(InProcess(answer_call))(same, [reading])
+    assert copy == reading
+    assert copy.document.source == reading.document.source
+    (line, _) = copy.document.source.lines[:2]
+    assert line.annotation is copy.document.layers[0].spans[0]
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,12 @@ def check(
     """
     from spanloom.cli.call_worker import open_mapper
     from spanloom.corpora.check import check as judge
+    from spanloom.corpora.folder import pause_gc
     from spanloom.corpora.report import to_json, to_text
 
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
-    with open_mapper(workers, data) as mapper:
+    with open_mapper(workers, data) as mapper, pause_gc():
         corpora = _read(data, encoding, mapper)
         model_recipe = _recipe(recipe, model)
         limits = _model_limits(model_recipe, corpora)

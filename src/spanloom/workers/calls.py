@@ -4,9 +4,12 @@ Functions and values are pickled. That is safe here: both ends are processes tha
 started, and the pipes between them are their own.
 """
 
+import io
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Protocol, TypeVar
 
 from spanloom.errors import SpanloomError
 from spanloom.workers.executors import Executor
@@ -39,7 +42,7 @@ class WorkerCalls:
 
         Raises the ``SpanloomError`` or ``OSError`` of a call in its turn, and ``WorkerError``.
         """
-        jobs = (pickle.dumps((function, argument)) for argument in arguments)
+        jobs = (_dumps((function, argument)) for argument in arguments)
         for answer in in_order(self._executor, jobs):
             error, result = pickle.loads(answer)
             if error is not None:
@@ -51,6 +54,49 @@ def answer_call(content: bytes) -> bytes:
     """Call a function in a worker and return its pickled error, or None, and its result."""
     function, argument = pickle.loads(content)
     try:
-        return pickle.dumps((None, function(argument)))
+        return _dumps((None, function(argument)))
     except (SpanloomError, OSError) as error:
-        return pickle.dumps((error, None))
+        return _dumps((error, None))
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles frozen dataclasses with slots by position.
+
+    Documents are hundreds of thousands of them; their own way takes half as long again.
+    """
+
+    def reducer_override(self, value: object) -> Any:
+        """Return how to make such a value anew, NotImplemented for any other."""
+        cls: type = type(value)
+        names = _slot_names(cls)
+        if not names:
+            return NotImplemented
+        return _restore, (cls, *(getattr(value, name) for name in names))
+
+
+def _dumps(value: object) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream).dump(value)
+    return stream.getvalue()
+
+
+@cache
+def _slot_names(cls: type) -> tuple[str, ...]:
+    """Return the fields of a frozen dataclass with slots, none of another class."""
+    if not (is_dataclass(cls) and "__slots__" in vars(cls)):
+        return ()
+    params: Any = vars(cls)["__dataclass_params__"]
+    return tuple(field.name for field in fields(cls)) if params.frozen else ()
+
+
+@cache
+def _setters(cls: type) -> tuple[Callable[[object, object], None], ...]:
+    """Return what sets each slot, past the check that the value is frozen."""
+    return tuple(getattr(cls, name).__set__ for name in _slot_names(cls))
+
+
+def _restore(cls: type, *values: object) -> object:
+    restored: object = object.__new__(cls)
+    for set_slot, value in zip(_setters(cls), values, strict=True):
+        set_slot(restored, value)
+    return restored
