@@ -36,7 +36,7 @@ class Endpoints:
 
 @contextmanager
 def open_endpoints(source: str, out: str) -> Iterator[Endpoints]:
-    """Yield the endpoints of a run of whose IN and OUT one is a URL at least, or both are.
+    """Yield the endpoints of a run whose IN, OUT or both are URLs.
 
     Raises ``WrongUse`` for what no store can be asked for, ``DataError`` where nothing can be read,
     ``StorageError`` where OUT cannot be written or another process is at work, and what
@@ -48,16 +48,17 @@ def open_endpoints(source: str, out: str) -> Iterator[Endpoints]:
     read, written = places
     _check(read, written)
     with _working_folder(out) as folder:
+        if isinstance(written, StorePath):
+            (folder / "empty").touch()
+            written.check_writable(folder / "empty")
+            log(f"working folder: {folder}")
         inputs = _source(read, folder / "in") if isinstance(read, StorePath) else read
-        if isinstance(written, Path):
+        if isinstance(written, StorePath):
+            local = folder / "out" / written.name
+            local.parent.mkdir(exist_ok=True)
+            yield Endpoints(inputs, local, StoreDestination(local, written))
+        else:
             yield Endpoints(inputs, written)
-            return
-        local = folder / "out" / written.name
-        local.parent.mkdir(exist_ok=True)
-        (folder / "empty").touch()
-        written.check_writable(folder / "empty")
-        log(f"working folder: {folder}")
-        yield Endpoints(inputs, local, StoreDestination(local, written))
 
 
 def _check(read: Path | StorePath, written: Path | StorePath) -> None:
