@@ -27,6 +27,12 @@ Text files are UTF-8. `--encoding latin-1` (of `check`, `train`, `init`, `annota
 `convert`, `view`) reads others; in a recipe the key is `encoding`. `spanloom check` goes on after a
 file in another encoding, and says which one it is. JSON lines are UTF-8 whatever the option says.
 
+`--workers N` of `convert` and `check` reads, converts and checks documents of a brat folder, and
+lines of JSON, in N processes; by default these are the cores that other programs leave free if
+there are more than 20 MB to read, else one. Below 2 MB no process is started. Output, messages and
+exit codes are those of one process. Only if a document cannot be read or written, some that follow
+it may already be in a brat folder OUT. Files of other formats are read as a whole.
+
 In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
 annotation has its own spans. `python docs/formats.py` writes this page.

@@ -26,10 +26,22 @@ A message says where the problem is, what was expected, what was given, and the 
 import difflib
 from collections.abc import Iterable
 from importlib.util import find_spec
+from typing import Any
 
 
 class SpanloomError(Exception):
     """Base class of all errors that a caller may want to catch."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to copy the error into another process, whatever its class asks for."""
+        return _copy, (type(self), self.args, vars(self).copy())
+
+
+def _copy(cls: type[SpanloomError], args: tuple[Any, ...], fields: dict[str, Any]) -> SpanloomError:
+    error = cls.__new__(cls)
+    error.args = args
+    vars(error).update(fields)
+    return error
 
 
 class DocumentError(SpanloomError):

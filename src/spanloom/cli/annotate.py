@@ -16,11 +16,13 @@ from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
 from spanloom.cli.outputs import BRAT, JSON, PARQUET, SHOWN, TEXT, ShownLayers, form, write
+from spanloom.cli.stores import is_url
 from spanloom.cli.worker_count import default_workers
 from spanloom.document import Document
 
 if TYPE_CHECKING:
-    from spanloom.cli.shards import Shard
+    from spanloom.cli.endpoints import Endpoints
+    from spanloom.cli.shards import Shard, ShardFolder, Source
     from spanloom.workers.executors import Executor
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
@@ -35,7 +37,7 @@ class AnnotateOptions:
         str | None,
         typer.Argument(
             metavar="TEXT|FILE|DIR|-",
-            help="a text, .txt, .jsonl, brat folder, folder of .jsonl[.gz] or .parquet, stdin",
+            help="a text, .txt, .jsonl, brat folder, folder of .jsonl[.gz] or .parquet, URL, stdin",
         ),
     ] = None
     model: Annotated[
@@ -51,7 +53,9 @@ class AnnotateOptions:
         str | None,
         typer.Option(metavar="NAMES", help="what text, table and html show: all, or ner,srl"),
     ] = None
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="file or folder")] = None
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", help="file or folder, or the URL of one: s3://…")
+    ] = None
     question: Annotated[
         list[str] | None,
         typer.Option("--question", metavar="TEXT", help="answer it from each text; repeatable"),
@@ -89,7 +93,8 @@ def annotate(options: AnnotateOptions) -> None:
     FORM is by OUT's name, else text; it may be any format that convert writes. Text shows at most
     three layers of each document; --layers all shows the others, --to table every number. Finished
     documents are kept in OUT.part until all are, so that --resume goes on after a crash. Of a
-    folder of .jsonl, .jsonl.gz or .parquet files OUT has a file for each, and a manifest.
+    folder of .jsonl, .jsonl.gz or .parquet files OUT has a file for each, and a manifest. Both may
+    be URLs of object stores (pip install 'spanloom[stores]').
 
     Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
@@ -97,22 +102,45 @@ def annotate(options: AnnotateOptions) -> None:
 
     Example: spanloom annotate corpus/ -o annotated/ --workers 8
 
+    Example: spanloom annotate s3://bucket/corpus -o gs://bucket/annotated
+
     Example: spanloom annotate article.txt -m runs/squad --question "Who built it?"
     """
+    from spanloom.cli.endpoints import Endpoints
+
+    if any(text is not None and is_url(text) for text in (options.source, options.out)):
+        _annotate_in_stores(options)
+        return
     source = parse_source(options.source)
     if isinstance(source, Path) and source.suffix == ".ann" and not source.is_dir():
         raise WrongUse(f"{source}: expected the text to annotate; did you mean {source.stem}.txt?")
-    output_form = _output_form(options, source)
-    spec = _spec(options, output_form)
+    out = None if options.out is None else Path(options.out)
+    output_form = _output_form(options, source, out)
+    spec = _spec(options, output_form, out)
     if options.in_place:
         assert isinstance(source, Path)
         collection = adding.list_documents(source)
         annotator = _load(spec)
         adding.add(annotator.model, collection, spec.tasks)
-    elif options.out is None:
+    elif out is None:
         _annotate_to_stdout(options, spec, source)
     else:
-        _annotate_into(options, spec, source, options.out)
+        _annotate_into(options, spec, Endpoints(source, out))
+
+
+def _annotate_in_stores(options: AnnotateOptions) -> None:
+    """Annotate from or into an object store."""
+    from spanloom.cli.endpoints import open_endpoints
+
+    if options.in_place:
+        raise WrongUse("--in-place needs a DIR of brat files on this machine")
+    if options.source is None or options.source == "-" or options.out is None:
+        raise WrongUse("the URL of a store goes with IN and -o OUT")
+    with open_endpoints(options.source, options.out) as endpoints:
+        output_form = _output_form(options, endpoints.source, endpoints.out)
+        if output_form == BRAT and endpoints.destination.is_remote:
+            raise WrongUse(f"-o {options.out}: brat files are not written to stores; say --to json")
+        _annotate_into(options, _spec(options, output_form, endpoints.out), endpoints)
 
 
 def _annotate_to_stdout(
@@ -133,16 +161,15 @@ def _annotate_to_stdout(
     write(predicted, spec.to, None, title=title, writer_options=writer_options, shown=shown)
 
 
-def _annotate_into(
-    options: AnnotateOptions, spec: AnnotationSpec, source: Path | Document, out: Path
-) -> None:
+def _annotate_into(options: AnnotateOptions, spec: AnnotationSpec, endpoints: "Endpoints") -> None:
     """Annotate documents into a file or folder, by one process or several."""
     from spanloom.cli.finished import OutputJob
     from spanloom.cli.resumable import annotate_into, check
 
-    is_corpus = _is_corpus(source, options)
-    shards = _shards(options, source, out, spec.to, is_corpus=is_corpus)
-    if not is_corpus:
+    source, out = endpoints.source, endpoints.out
+    folder = _corpus_of(source, out, options.to)
+    shards = _shards(options, endpoints, spec.to, folder)
+    if folder is None:
         check(out, spec.to)
     shards[0].begin()
     job = OutputJob(
@@ -154,32 +181,37 @@ def _annotate_into(
         options.resume,
         line_of("annotate", replace(options, resume=True)),
         source if isinstance(source, Path) else None,
-        is_corpus=is_corpus,
+        is_corpus=folder is not None,
+        destination=endpoints.destination,
     )
     annotate_into(_executor(options, spec, shards), shards, job)
 
 
 def _shards(
-    options: AnnotateOptions, source: Path | Document, out: Path, to: str, *, is_corpus: bool
+    options: AnnotateOptions, endpoints: "Endpoints", to: str, folder: "ShardFolder | None"
 ) -> "list[Shard]":
     """Return what is read, and what each part of it becomes."""
     from spanloom.cli.shards import find_shards, open_shards, open_single
 
-    if is_corpus and isinstance(source, Path):
-        if out.resolve().is_relative_to(source.resolve()):
+    source, out = endpoints.source, endpoints.out
+    if folder is not None:
+        if isinstance(source, Path) and out.resolve().is_relative_to(source.resolve()):
             raise WrongUse(f"-o {out}: expected a folder outside of the corpus {source}")
-        return open_shards(find_shards(source), source, out, options.to and to)
+        return open_shards(folder, out, options.to and to)
+    if isinstance(source, Path) and source.is_dir():
+        source = find_shards(source) or source
     return [open_single(source, out, to, options.encoding)]
 
 
-def _is_corpus(source: Path | Document, options: AnnotateOptions) -> bool:
-    """Return whether OUT becomes a folder of shards, as the source is."""
-    from spanloom.cli.shards import find_shards
+def _corpus_of(source: "Source", out: Path | None, to: str | None) -> "ShardFolder | None":
+    """Return the shards of IN if OUT becomes such a folder, too; else None."""
+    from spanloom.cli.shards import ShardFolder, find_shards
 
-    if not (isinstance(source, Path) and source.is_dir() and options.out is not None):
-        return False
-    is_folder = options.out.is_dir() or not options.out.suffix
-    return is_folder and options.to != BRAT and bool(find_shards(source))
+    if out is None or to == BRAT or not (out.is_dir() or not out.suffix):
+        return None
+    if isinstance(source, ShardFolder):
+        return source
+    return find_shards(source) if isinstance(source, Path) and source.is_dir() else None
 
 
 def _executor(
@@ -211,9 +243,9 @@ def _names(option: str | None) -> list[str] | None:
     return None if option is None else [name.strip() for name in option.split(",")]
 
 
-def _spec(options: AnnotateOptions, output_form: str) -> AnnotationSpec:
+def _spec(options: AnnotateOptions, output_form: str, out: Path | None) -> AnnotationSpec:
     """Return what annotations depend on; raises ``WrongUse`` for questions that make no sense."""
-    is_saved = output_form == BRAT and options.out is not None and not options.in_place
+    is_saved = output_form == BRAT and not options.in_place
     spec = AnnotationSpec(
         options.model,
         options.device,
@@ -223,7 +255,7 @@ def _spec(options: AnnotateOptions, output_form: str) -> AnnotationSpec:
         options.labels,
         options.range,
         output_form,
-        str(options.out) if is_saved else None,
+        str(out) if is_saved and out is not None else None,
         list(plugins.modules),
     )
     if spec.parse_asked() is not None and options.in_place:
@@ -231,15 +263,16 @@ def _spec(options: AnnotateOptions, output_form: str) -> AnnotationSpec:
     return spec
 
 
-def _output_form(options: AnnotateOptions, source: Path | Document) -> str:
+def _output_form(options: AnnotateOptions, source: "Source", out: Path | None) -> str:
     """Return the form of the output; raises ``WrongUse`` for options that exclude each other."""
+    from spanloom.cli.shards import is_folder
+
     if options.resume and (options.out is None or options.in_place):
         raise WrongUse("--resume goes on with a run into -o OUT; say which")
     if options.in_place:
         return _in_place_form(options, source)
-    is_folder = isinstance(source, Path) and source.is_dir()
-    output_form = form(options.to, options.out, folder=is_folder)
-    if options.to is None and _is_corpus(source, options):
+    output_form = form(options.to, out, folder=is_folder(source))
+    if options.to is None and _corpus_of(source, out, options.to) is not None:
         output_form = JSON
     if options.layers is not None and output_form not in SHOWN:
         raise WrongUse(f"--layers goes with --to {'|'.join(SHOWN)}, not with {output_form}")
@@ -248,7 +281,7 @@ def _output_form(options: AnnotateOptions, source: Path | Document) -> str:
     return output_form
 
 
-def _check_stdout(options: AnnotateOptions, output_form: str, source: Path | Document) -> None:
+def _check_stdout(options: AnnotateOptions, output_form: str, source: "Source") -> None:
     """Raise ``WrongUse`` for what cannot be printed."""
     if options.workers is not None or options.ray is not None:
         raise WrongUse("--workers and --ray go with -o OUT")
@@ -259,7 +292,7 @@ def _check_stdout(options: AnnotateOptions, output_form: str, source: Path | Doc
             raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
 
 
-def _in_place_form(options: AnnotateOptions, source: Path | Document) -> str:
+def _in_place_form(options: AnnotateOptions, source: "Source") -> str:
     """Return brat; raises ``WrongUse`` for options that exclude ``--in-place``."""
     if not (isinstance(source, Path) and source.is_dir()):
         raise WrongUse("--in-place needs a DIR of brat files")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
-from spanloom.cli.options import Encoding
+from spanloom.cli.options import Encoding, Workers
 from spanloom.document import WORDS
 from spanloom.errors import DataError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spanloom.config.tokenization import TokenizationSpec
     from spanloom.corpora.folder import Corpus
     from spanloom.corpora.reachability import ModelLimits
+    from spanloom.workers.calls import Mapper
 
 
 def check(
@@ -28,6 +29,7 @@ def check(
         Path | None, typer.Option("-m", "--model", help="split words and limit as it does")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+    workers: Workers = None,
     encoding: Encoding = "utf-8",
 ) -> None:
     """Count labels, widths and shapes; report mistakes in files, and what no model can find.
@@ -36,34 +38,19 @@ def check(
 
     Example: spanloom check protocols/ --recipe recipe.yaml
     """
-    from spanloom.corpora import folder
+    from spanloom.cli.call_worker import open_mapper
     from spanloom.corpora.check import check as judge
-    from spanloom.corpora.reachability import ModelLimits
+    from spanloom.corpora.folder import pause_gc
     from spanloom.corpora.report import to_json, to_text
-    from spanloom.tokenization import word_tokenizer
 
     if recipe is not None and model is not None:
         raise WrongUse("--recipe and -m name two models; say one of them")
-    corpora = {
-        split: folder.read(data, split, skip_unreadable=True, encoding=encoding)
-        for split in folder.splits(data)
-    }
-    if not any(corpus.documents for corpus in corpora.values()):
-        first = next(problem for corpus in corpora.values() for problem in corpus.problems)
-        raise DataError(f"{data}: nothing can be read: {first}")
-    formats = {name for corpus in corpora.values() for name in corpus.formats}
-    log(f"{data}: read as {', '.join(sorted(formats))}")
-    model_recipe = _recipe(recipe, model)
-    words = model_recipe.tokenization if model_recipe else _words(corpora)
-    given = any(
-        document.has_layer(WORDS) for corpus in corpora.values() for document in corpus.documents
-    )
-    kept = "those that documents give, else " if given else ""
-    log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
-    tokenizer = word_tokenizer(words.tokenizer, words.sentence_splitter)
-    reach = ModelLimits(tokenizer, **_limits(model_recipe, corpora))
-    report = judge(corpora, reach)
-    ceilings = _coreference_ceilings(model_recipe, corpora, reach) if model_recipe else {}
+    with open_mapper(workers, data) as mapper, pause_gc():
+        corpora = _read(data, encoding, mapper)
+        model_recipe = _recipe(recipe, model)
+        limits = _model_limits(model_recipe, corpora)
+        report = judge(corpora, limits, mapper)
+    ceilings = _coreference_ceilings(model_recipe, corpora, limits) if model_recipe else {}
     if as_json:
         more = {"coreference_ceilings": ceilings} if ceilings else {}
         write_stdout(json.dumps(to_json(report) | more, indent=1))
@@ -74,6 +61,39 @@ def check(
         for name, by_split in ceilings.items()
     ]
     write_stdout("\n".join([to_text(report), *lines]))
+
+
+def _read(data: Path, encoding: str, mapper: "Mapper") -> "dict[str, Corpus]":
+    """Return the documents of each split; raises ``DataError`` if nothing can be read."""
+    from spanloom.cli.document_batches import BratReader
+    from spanloom.corpora import folder
+
+    reader = BratReader(mapper)
+    corpora = {
+        split: folder.read(data, split, skip_unreadable=True, encoding=encoding, read_brat=reader)
+        for split in folder.splits(data)
+    }
+    if not any(corpus.documents for corpus in corpora.values()):
+        first = next(problem for corpus in corpora.values() for problem in corpus.problems)
+        raise DataError(f"{data}: nothing can be read: {first}")
+    formats = {name for corpus in corpora.values() for name in corpus.formats}
+    log(f"{data}: read as {', '.join(sorted(formats))}")
+    return corpora
+
+
+def _model_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> "ModelLimits":
+    """Return the limits of a model, and log how it splits words and sentences."""
+    from spanloom.corpora.reachability import ModelLimits
+    from spanloom.tokenization import word_tokenizer
+
+    words = recipe.tokenization if recipe else _words(corpora)
+    given = any(
+        document.has_layer(WORDS) for corpus in corpora.values() for document in corpus.documents
+    )
+    kept = "those that documents give, else " if given else ""
+    log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
+    tokenizer = word_tokenizer(words.tokenizer, words.sentence_splitter)
+    return ModelLimits(tokenizer, **_limits(recipe, corpora))
 
 
 def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":

@@ -2,41 +2,71 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
-from spanloom.cli.inputs import documents, guess_format, read
-from spanloom.cli.options import Encoding
-from spanloom.cli.outputs import of_name, pairs, parse_values, save_collection, save_file, tell
+from spanloom.cli.inputs import collect, documents, guess_format, read
+from spanloom.cli.options import Encoding, Workers, options_of
+from spanloom.cli.outputs import (
+    of_name,
+    pairs,
+    parse_values,
+    save_file,
+    tell,
+    write_configuration,
+)
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.quantity import quantity
 
+if TYPE_CHECKING:
+    from spanloom.cli.conversion import Batch
+    from spanloom.workers.calls import Mapper
 
-def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="brat folder, or a file")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="brat folder, or a file")],
+_LINES = "jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertOptions:
+    """The options of ``convert``."""
+
+    source: Annotated[Path, typer.Argument(metavar="IN", help="brat folder, or a file")]
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="brat folder, or a file")]
     of: Annotated[
         str | None, typer.Option("--from", metavar="F", help="format of IN; default: guessed")
-    ] = None,
+    ] = None
     to: Annotated[
         str | None, typer.Option("--to", metavar="F", help="format of OUT; default: by name")
-    ] = None,
+    ] = None
     reading: Annotated[
         list[str] | None,
         typer.Option("--reader-option", metavar="KEY=VALUE", help="an option of IN's"),
-    ] = None,
+    ] = None
     writing: Annotated[
         list[str] | None,
         typer.Option("--writer-option", metavar="KEY=VALUE", help="an option of OUT's"),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False,
-    encoding: Encoding = "utf-8",
-) -> None:
+    ] = None
+    strict: Annotated[bool, typer.Option("--strict", help="exit 1 if anything was lost")] = False
+    workers: Workers = None
+    encoding: Encoding = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is written: path, format, and the options of that."""
+
+    out: Path
+    form: str
+    options: dict[str, str]
+
+
+@options_of(ConvertOptions)
+def convert(options: ConvertOptions) -> None:
     """Convert between formats, and report which ones were used and what the new one cannot hold.
 
     Formats: absa, absa_seg, brat, columns, compression, conll04, conll2005, conll2012, conllu,
@@ -47,28 +77,76 @@ def convert(
 
     Example: spanloom convert train.conllu train/ --to brat
     """
-    from spanloom.formats._files import BRAT
+    from spanloom.cli.call_worker import open_mapper
+    from spanloom.corpora.folder import pause_gc
 
+    source, out = options.source, options.out
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
-    name, target_form = of or _of(source), to or _to(out)
+    name, form = options.of or _of(source), options.to or _to(out)
+    _check_paths(source, name, out, form)
+    log(f"{source} ({name}) to {out} ({form})")
+    reader_options = pairs("--reader-option", options.reading or ())
+    target = _Target(out, form, pairs("--writer-option", options.writing or ()))
+    batches = _batches(source, name, reader_options, options.encoding)
+    with pause_gc():
+        if batches is None:
+            stream = _read(source, name, reader_options, options.encoding)
+            lost = _write(stream, source, target)
+        else:
+            with open_mapper(options.workers, source) as mapper:
+                lost = _convert(mapper, batches, source, target)
+    if options.strict and lost:
+        things = quantity(lost.total(), "thing")
+        raise DataError(f"{out}: {form} has no place for {things} (--strict)")
+
+
+def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
+    """Raise ``WrongUse`` for a folder that should be a file, or the reverse."""
+    from spanloom.formats._files import BRAT
+
     if name == BRAT and source.suffix == ".jsonl" and not source.is_dir():
         raise WrongUse(f"{source}: expected a brat folder or .txt for --from brat")
     if name != BRAT and source.is_dir():
         raise WrongUse(f"{source}: is a folder; expected a file for --from {name}")
-    if target_form != BRAT and out.is_dir():
-        raise WrongUse(f"{out}: is a folder; expected a file to write for --to {target_form}")
-    log(f"{source} ({name}) to {out} ({target_form})")
-    stream = _read(source, name, pairs("--reader-option", reading or ()), encoding)
-    writer_options = pairs("--writer-option", writing or ())
-    lost = (
-        _save(stream, out, writer_options, source)
-        if target_form == BRAT
-        else _file(stream, out, target_form, writer_options)
-    )
-    if strict and lost:
-        things = quantity(lost.total(), "thing")
-        raise DataError(f"{out}: {target_form} has no place for {things} (--strict)")
+    if form != BRAT and out.is_dir():
+        raise WrongUse(f"{out}: is a folder; expected a file to write for --to {form}")
+
+
+def _batches(
+    source: Path, name: str, options: dict[str, str], encoding: str
+) -> "Iterable[Batch] | None":
+    """Return the documents of IN in batches; None where they must be read one after the other.
+
+    Raises ``DataError`` for a folder without documents.
+    """
+    from spanloom.cli.document_batches import brat_batches, line_batches
+    from spanloom.formats._files import BRAT
+
+    if options:
+        return None
+    if name == BRAT and source.is_dir():
+        return brat_batches(collect(source), encoding)
+    return line_batches(source) if name == _LINES and source.is_file() else None
+
+
+def _convert(
+    mapper: "Mapper", batches: "Iterable[Batch]", source: Path, target: _Target
+) -> Counter[str]:
+    """Convert batches, in workers as far as OUT allows it; return what that cannot hold."""
+    from spanloom.cli import conversion
+    from spanloom.formats._files import BRAT
+
+    if target.form == BRAT:
+        _check_no_options(target)
+        saved = conversion.save_batches(mapper, batches, source, target.out)
+        tell(BRAT, saved.lost)
+        return saved.lost
+    if target.form == _LINES and not target.options:
+        conversion.write_lines(mapper, batches, source, target.out)
+        return Counter()
+    parts = conversion.contents(mapper(conversion.to_documents, batches), source)
+    return _file(chain.from_iterable(parts), target)
 
 
 def _read(source: Path, name: str, options: dict[str, str], encoding: str) -> Iterator[Document]:
@@ -90,33 +168,38 @@ def _read(source: Path, name: str, options: dict[str, str], encoding: str) -> It
     return documents(source, given.encoding)
 
 
-def _save(
-    stream: Iterable[Document], out: Path, options: dict[str, str], source: Path
-) -> Counter[str]:
-    """Write brat files, which have no options; return what they cannot hold."""
-    from spanloom.config.options import Options, validate_options
-    from spanloom.config.yaml import SourceLocation
+def _write(stream: Iterable[Document], source: Path, target: _Target) -> Counter[str]:
+    """Write documents that come one after the other; return what OUT cannot hold."""
+    from spanloom.cli.conversion import BratSaver
     from spanloom.formats._files import BRAT
 
-    validate_options(Options, options, SourceLocation("--writer-option"))
-    lost: Counter[str] = Counter()
-    save_collection(_count_brat_losses(stream, lost), out, source)
-    tell(BRAT, lost)
-    return lost
+    if target.form != BRAT:
+        return _file(stream, target)
+    _check_no_options(target)
+    saved = BratSaver(target.out).save(stream)
+    write_configuration(saved.types.config(), saved.count, target.out, source)
+    tell(BRAT, saved.lost)
+    return saved.lost
 
 
-def _file(
-    stream: Iterable[Document], out: Path, name: str, options: dict[str, str]
-) -> Counter[str]:
+def _check_no_options(target: _Target) -> None:
+    """Raise ``RecipeError`` for options of writing brat files, which have none."""
+    from spanloom.config.options import Options, validate_options
+    from spanloom.config.yaml import SourceLocation
+
+    validate_options(Options, target.options, SourceLocation("--writer-option"))
+
+
+def _file(stream: Iterable[Document], target: _Target) -> Counter[str]:
     """Write a file, tokenized if the format needs words; return what it cannot hold."""
     from spanloom.formats import _files
     from spanloom.formats._document_builder import with_words
     from spanloom.tokenization import word_tokenizer
 
-    if _files.gives_words(_files.load(name)):
+    if _files.gives_words(_files.load(target.form)):
         split = word_tokenizer("char-class", "punctuation")
         stream = (with_words(document, split) for document in stream)
-    return save_file(stream, out, name, options)
+    return save_file(stream, target.out, target.form, target.options)
 
 
 def _of(path: Path) -> str:
@@ -144,22 +227,6 @@ def _to(path: Path) -> str:
         choices = ", ".join(formats or [_files.BRAT, *_files.names()])
         raise WrongUse(f"{path}: its name does not tell the format; say --to {choices}")
     return formats[0]
-
-
-def _count_brat_losses(stream: Iterable[Document], lost: Counter[str]) -> Iterator[Document]:
-    """Yield the documents, and count what brat drops: scores, and line breaks that split spans."""
-    from spanloom.formats._base import count_queries_and_scores
-
-    for document in stream:
-        lost.update(what for what in count_queries_and_scores(document) if what == "scores")
-        for layer in document.layers:
-            breaks = (
-                f"spans over line breaks, which are parted there, of layer {layer.name}"
-                for span in layer.spans
-                if any({"\n", "\r"} & {*document.text[a:b]} for a, b in span.fragments)
-            )
-            lost.update(breaks)
-        yield document
 
 
 def view(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spanloom.atomic_io import write_chunks
 from spanloom.cli.console import log
+from spanloom.cli.destination import Destination, LocalDestination
 from spanloom.cli.outputs import BRAT, JSON, PARQUET, ZIPPED, ShownLayers, configure, write
 from spanloom.formats import jsonl
 from spanloom.interchange.parquet import parquet_chunks
@@ -21,7 +22,7 @@ class OutputJob:
     """The output of a run: form, path, title, options, and the command that resumes it.
 
     ``again`` is the line that goes on; ``source`` is the path of the documents, if they have one;
-    ``is_corpus``: OUT is a folder of shards.
+    ``is_corpus``: OUT is a folder of shards; ``destination`` is where files go when they are done.
     """
 
     to: str
@@ -33,6 +34,7 @@ class OutputJob:
     again: str
     source: Path | None = None
     is_corpus: bool = False
+    destination: Destination = LocalDestination()
 
 
 def write_finished(under_way: Work, output: OutputJob, *, is_logged: bool) -> None:
@@ -41,16 +43,20 @@ def write_finished(under_way: Work, output: OutputJob, *, is_logged: bool) -> No
     Raises ``StorageError`` and what writers raise; the documents are then still kept.
     """
     out = output.out
-    if output.to == JSON and out.suffix != ZIPPED:
+    is_lines = output.to == JSON and out.suffix != ZIPPED
+    if is_lines and not output.destination.is_remote:
         under_way.finish(out)
     elif output.to in (JSON, PARQUET):
-        write_chunks(out, (_zip if output.to == JSON else _to_parquet)(under_way.path))
+        convert = _chunks if is_lines else _zip if output.to == JSON else _to_parquet
+        write_chunks(out, convert(under_way.path))
+        output.destination.publish(out)
         under_way.finish()
     else:
         _write_documents(under_way.path, output)
+        output.destination.publish(out)
         under_way.finish()
         return
-    if is_logged:
+    if is_logged and not output.destination.is_remote:
         log(f"written to {out}")
 
 
@@ -73,10 +79,15 @@ def _write_documents(finished: Path, output: OutputJob) -> None:
 def _zip(path: Path) -> Iterator[bytes]:
     """Yield a file compressed; the same bytes for the same content."""
     compressor = zlib.compressobj(wbits=_GZIP_WINDOW)
+    yield from map(compressor.compress, _chunks(path))
+    yield compressor.flush()
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Yield a file as it is."""
     with path.open("rb") as stream:
         while data := stream.read(_CHUNK_BYTES):
-            yield compressor.compress(data)
-    yield compressor.flush()
+            yield data
 
 
 def _to_parquet(path: Path) -> Iterator[bytes]:

@@ -3,11 +3,14 @@
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spanloom.cli.console import WrongUse, log, warn
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError
+
+if TYPE_CHECKING:
+    from spanloom.formats.brat.folder import Collection
 
 SUFFIXES = (".txt", ".ann", ".jsonl")
 
@@ -99,9 +102,9 @@ def read(
     yield from _files.name_documents(stream, path)
 
 
-def _collection(root: Path, encoding: str) -> Iterator[Document]:
+def collect(root: Path) -> "Collection":
+    """Return the documents of a brat folder, and log problems; ``DataError`` if there are none."""
     from spanloom.formats.brat import folder
-    from spanloom.formats.brat.read import load
 
     collection = folder.collect(root)
     if not collection.documents:
@@ -109,7 +112,13 @@ def _collection(root: Path, encoding: str) -> Iterator[Document]:
         instead = f"; did you mean {lines[0]}?" if lines else ""
         raise DataError(f"{root}: no documents; looked for *.txt{instead}")
     warn(collection.problems, root)
-    for name, path in collection.documents:
+    return collection
+
+
+def _collection(root: Path, encoding: str) -> Iterator[Document]:
+    from spanloom.formats.brat.read import load
+
+    for name, path in collect(root).documents:
         reading = load(path, name=name, encoding=encoding)
         warn(reading.problems, root)
         yield reading.document

@@ -21,6 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from spanloom.atomic_io import MANIFEST, report_os_errors, write_all, write_file
+from spanloom.cli.destination import Destination, LocalDestination
 from spanloom.errors import StorageError
 from spanloom.file_lock import LockHeld, open_locked
 from spanloom.progress import check_same, complete_lines, head_line, json_line
@@ -50,6 +51,7 @@ class Manifest:
     folder: Path
     work: Mapping[str, str]
     log: int
+    destination: Destination
     done: dict[str, DoneShard] = field(default_factory=dict)
 
     def has(self, name: str, input_bytes: int) -> bool:
@@ -57,7 +59,7 @@ class Manifest:
         shard = self.done.get(name)
         if shard is None or shard.input_bytes != input_bytes:
             return False
-        return (self.folder / shard.output).is_file()
+        return self.destination.has(self.folder / shard.output)
 
     def add(self, name: str, input_bytes: int, documents: int, output: Path) -> None:
         """Note that a shard is done, and flush that to the disk; raises ``StorageError``."""
@@ -68,31 +70,46 @@ class Manifest:
             self.done[name] = DoneShard(name, input_bytes, documents, relative, digest)
             write_all(self.log, json_line(asdict(self.done[name])))
             os.fsync(self.log)
+        self.destination.publish(self.folder / LOG)
+        self.destination.discard(output)
 
     def finish(self, names: Sequence[str]) -> None:
         """Write the manifest of these shards, and delete the log; raises ``StorageError``."""
         head = json.loads(head_line(self.work))
         content = head | {"shards": [asdict(self.done[name]) for name in names]}
         write_file(self.folder / MANIFEST, (json.dumps(content, indent=1) + "\n").encode())
+        self.destination.publish(self.folder / MANIFEST)
         with report_os_errors(self.folder / LOG):
-            os.unlink(self.folder / LOG)
+            self.destination.withdraw(self.folder / LOG)
 
 
 @contextmanager
-def open_manifest(folder: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[Manifest]:
+def open_manifest(
+    folder: Path,
+    work: Mapping[str, str],
+    *,
+    resume: bool,
+    destination: Destination = LocalDestination(),
+) -> Iterator[Manifest]:
     """Open the log of a folder under a lock; with ``resume`` what is done there counts.
 
-    Raises ``StorageError`` if another process is at work there, or if it was begun as other work.
+    Where the folder goes to a store, the log goes there after each shard: so the run can be resumed
+    on another machine, too. Raises ``StorageError`` if another process is at work there, or if it
+    was begun as other work.
     """
     with ExitStack() as stack:
         with report_os_errors(folder / LOG):
             folder.mkdir(parents=True, exist_ok=True)
+            if resume:
+                destination.fetch(folder / LOG)
+                destination.fetch(folder / MANIFEST)
             try:
                 log = stack.enter_context(open_locked(folder / LOG, _FLAGS, seconds=0))
             except LockHeld:
                 raise StorageError(f"{folder / LOG}: another process is at work here") from None
-            manifest = Manifest(folder, work, log)
+            manifest = Manifest(folder, work, log, destination)
             _begin(manifest, resume=resume)
+        destination.publish(folder / LOG)
         yield manifest
 
 

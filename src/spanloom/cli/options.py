@@ -24,6 +24,11 @@ Encoding = Annotated[
     str, typer.Option(metavar="NAME", help="of text files that are not UTF-8, as latin-1")
 ]
 
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, help="processes for a large corpus; by default free cores"),
+]
+
 
 def options_of(kind: type[A]) -> Callable[[Callable[[A], None]], Callable[..., None]]:
     """Turn a function of one value into a command; its options are the fields of ``kind``."""

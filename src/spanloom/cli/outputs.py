@@ -155,7 +155,6 @@ def configure(documents: Iterable[Document], out: Path, source: Path | None = No
 
     It is that of the folder ``source``, if it has one, with the types that it lacks.
     """
-    from spanloom.atomic_io import write_file
     from spanloom.formats.brat import conf
 
     count = 0
@@ -166,12 +165,20 @@ def configure(documents: Iterable[Document], out: Path, source: Path | None = No
             count += 1
             yield document
 
-    config = _configuration(conf.from_documents(count_documents()), source)
+    write_configuration(conf.from_documents(count_documents()), count, out, source)
+
+
+def write_configuration(config: "Config", count: int, out: Path, source: Path | None) -> None:
+    """Write an annotation.conf for ``count`` documents below ``out``, as ``configure`` does."""
+    from spanloom.atomic_io import write_file
+    from spanloom.formats.brat import conf
+
+    text = _configuration(config, source)
     out.mkdir(parents=True, exist_ok=True)
     if (out / conf.NAME).exists():
         log(f"{out / conf.NAME}: kept as it was")
     else:
-        write_file(out / conf.NAME, config.encode())
+        write_file(out / conf.NAME, text.encode())
     log(f"written to {out}/: {quantity(count, 'document')}")
 
 

@@ -56,7 +56,9 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
         if output.is_corpus:
             work = description.work | {"form": output.to}
             run.manifest = stack.enter_context(
-                open_manifest(output.out, work, resume=output.resume)
+                open_manifest(
+                    output.out, work, resume=output.resume, destination=output.destination
+                )
             )
             stack.callback(run.tell_shards)
         for answer in in_order(executor, run.messages()):
@@ -143,7 +145,7 @@ class _Run:
         """Write the manifest, if there is one; raises ``StorageError``."""
         if self.manifest is not None:
             self.manifest.finish([shard.name for shard in self.shards])
-            log(f"written to {self.output.out}/: {quantity(len(self.shards), 'shard')}")
+            log(f"written to {self._shown_out()}/: {quantity(len(self.shards), 'shard')}")
         self._is_finished = True
 
     def close(self) -> None:
@@ -157,7 +159,10 @@ class _Run:
         """Log which shards are done, if the run was stopped."""
         if self.manifest is not None and not self._is_finished:
             count = f"{len(self.manifest.done)} of {quantity(len(self.shards), 'shard')}"
-            log(f"{self.output.out}: {count} done; to go on: {self.output.again}")
+            log(f"{self._shown_out()}: {count} done; to go on: {self.output.again}")
+
+    def _shown_out(self) -> str:
+        return self.output.destination.shown(self.output.out)
 
     def _begin(self, shard: Shard) -> _OpenShard:
         """Open the work of a shard; raises ``StorageError``."""

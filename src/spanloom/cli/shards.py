@@ -2,7 +2,7 @@
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -48,11 +48,44 @@ class Shard:
         return stream
 
 
-def find_shards(folder: Path) -> list[Path]:
-    """Return the JSON lines and Parquet files of a folder, in order; none if it has texts."""
+Reader = Callable[[Shard], Iterator[Document]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFile:
+    """A file of a folder of shards: its name below that, its bytes, and what reads it."""
+
+    name: str
+    size: int
+    read: Reader
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFolder:
+    """A folder of shards, here or in a store."""
+
+    name: str
+    files: tuple[ShardFile, ...]
+
+
+Source = Path | Document | ShardFolder  # what a command reads
+
+
+def is_folder(source: Source) -> bool:
+    """Return whether a source is a folder, here or in a store."""
+    return isinstance(source, ShardFolder) or (isinstance(source, Path) and source.is_dir())
+
+
+def find_shards(folder: Path) -> ShardFolder | None:
+    """Return the JSON lines and Parquet files of a folder, in order; None if it has texts."""
     if next(folder.rglob("*.txt"), None) is not None:
-        return []
-    return sorted(path for path in folder.rglob("*") if is_shard(path) and path.is_file())
+        return None
+    paths = sorted(path for path in folder.rglob("*") if is_shard(path) and path.is_file())
+    files = (
+        ShardFile(path.relative_to(folder).as_posix(), path.stat().st_size, read_file(path))
+        for path in paths
+    )
+    return ShardFolder(folder.name, tuple(files)) if paths else None
 
 
 def is_shard(path: Path) -> bool:
@@ -60,32 +93,32 @@ def is_shard(path: Path) -> bool:
     return path.name.endswith(SUFFIXES) and not path.name.startswith(".")
 
 
-def open_shards(paths: Iterable[Path], folder: Path, out: Path, to: str | None) -> list[Shard]:
+def open_shards(folder: ShardFolder, out: Path, to: str | None) -> list[Shard]:
     """Return a folder's shards, each with its target below ``out``; ``to`` None keeps the form."""
     shards = []
-    for path in paths:
-        name = path.relative_to(folder).as_posix()
-        form = to or (PARQUET if name.endswith(_PARQUET) else JSON)
-        target = out / _target_name(name, form)
-        shards.append(Shard(_reader(path), target, form, name, path.stat().st_size))
+    for file in folder.files:
+        form = to or (PARQUET if file.name.endswith(_PARQUET) else JSON)
+        target = out / _target_name(file.name, form)
+        shards.append(Shard(file.read, target, form, file.name, file.size))
     return shards
 
 
-def open_single(source: Path | Document, out: Path, to: str, encoding: str) -> Shard:
+def open_single(source: Source, out: Path, to: str, encoding: str) -> Shard:
     """Return a source that becomes one output; ``encoding`` is that of text files."""
     if isinstance(source, Document):
         return Shard(lambda _: iter([source]), out, to)
-    if source.is_dir() and (paths := find_shards(source)):
-        return Shard(_chained(paths), out, to, size=sum(path.stat().st_size for path in paths))
+    if isinstance(source, ShardFolder):
+        size = sum(file.size for file in source.files)
+        return Shard(_chained(source.files), out, to, size=size)
     if source.is_file() and is_shard(source):
-        return Shard(_reader(source), out, to, size=source.stat().st_size)
+        return Shard(read_file(source), out, to, size=source.stat().st_size)
     if source.is_dir():
         size = sum(path.stat().st_size for path in source.rglob(f"*{TXT}"))
         return Shard(_counting(source, encoding), out, to, size=size)
     return Shard(lambda _: documents(source, encoding), out, to, size=source.stat().st_size)
 
 
-def _counting(folder: Path, encoding: str) -> "Callable[[Shard], Iterator[Document]]":
+def _counting(folder: Path, encoding: str) -> Reader:
     """Return what reads the documents of a brat folder; its texts are counted."""
 
     def read_shard(shard: Shard) -> Iterator[Document]:
@@ -96,17 +129,17 @@ def _counting(folder: Path, encoding: str) -> "Callable[[Shard], Iterator[Docume
     return read_shard
 
 
-def _chained(paths: Sequence[Path]) -> "Callable[[Shard], Iterator[Document]]":
+def _chained(files: Sequence[ShardFile]) -> Reader:
     """Return what reads the documents of several files, one after the other."""
 
     def read_shard(shard: Shard) -> Iterator[Document]:
         before = 0
-        for path in paths:
-            part = Shard(_reader(path), shard.target, shard.to)
+        for file in files:
+            part = Shard(file.read, shard.target, shard.to)
             for document in part:
                 shard.position = before + part.position
                 yield document
-            before += path.stat().st_size
+            before += file.size
 
     return read_shard
 
@@ -120,7 +153,7 @@ def _target_name(name: str, to: str) -> str:
     return name.removesuffix(suffix) + endings.get(to, f".{to}")
 
 
-def _reader(path: Path) -> "Callable[[Shard], Iterator[Document]]":
+def read_file(path: Path) -> Reader:
     """Return what reads the documents of a JSON lines or Parquet file, each with a name."""
 
     def read_shard(shard: Shard) -> Iterator[Document]:

@@ -1,23 +1,34 @@
 """How many worker processes a command starts by itself."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-_WORKER_BYTES = 900_000_000  # of memory that a process takes with torch, a model and its batches
-_SHORT_BYTES = 300_000  # of input, about a minute's work: another process would start for little
 _CGROUP = Path("/sys/fs/cgroup")
 _NVIDIA = Path("/dev/nvidiactl")  # there if CUDA can be; asking torch would take seconds
 
 
-def default_workers(input_bytes: int, device: str | None) -> int:
+@dataclass(frozen=True, slots=True)
+class WorkKind:
+    """The memory of a process, and below which input another one would start for little."""
+
+    worker_bytes: int
+    short_bytes: int
+
+
+ANNOTATION_WORK = WorkKind(900_000_000, 300_000)  # torch, a model, batches; about a minute
+DOCUMENT_WORK = WorkKind(250_000_000, 20_000_000)  # documents alone; some ten seconds
+
+
+def default_workers(input_bytes: int, device: str | None, work: WorkKind = ANNOTATION_WORK) -> int:
     """Return how many processes to use: 1 for a short input or a GPU, else one per free core.
 
     Memory for each must be there. ``input_bytes`` is 0 if unknown, ``device`` None if not chosen.
     """
     uses_cpu = device == "cpu" or (device is None and not _NVIDIA.exists())
-    if input_bytes < _SHORT_BYTES or not uses_cpu:
+    if input_bytes < work.short_bytes or not uses_cpu:
         return 1
-    return max(1, min(_free_cores(), available_memory() // _WORKER_BYTES))
+    return max(1, min(_free_cores(), available_memory() // work.worker_bytes))
 
 
 def _free_cores() -> int:

@@ -1,9 +1,8 @@
 """Count what a corpus holds, and what a model cannot predict of it: ``spanloom check``."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from spanloom.annotation.events import (
@@ -18,6 +17,7 @@ from spanloom.annotation.label_sets import label_sets_of
 from spanloom.annotation.text_pairs import classification_of, text_pair
 from spanloom.annotation.word_index import WordIndex
 from spanloom.corpora.folder import Corpus
+from spanloom.corpora.locator import Locator
 from spanloom.corpora.reachability import (
     LabelSets,
     ModelLimits,
@@ -27,62 +27,15 @@ from spanloom.corpora.reachability import (
     span_verdicts,
 )
 from spanloom.corpora.statistics import CorpusStatistics, LayerStatistics, QueryCounts
-from spanloom.document import GIVEN_WORDS, Document, Layer, Relation, Span
+from spanloom.document import GIVEN_WORDS, Document, Layer
 from spanloom.errors import DataError
 from spanloom.long_sentences import LONGEST, split_long
 from spanloom.tokenization import Tokenization, words_of
+from spanloom.workers.calls import Mapper, map_here
 
 EXAMPLES = 5
+_BATCH_CHARACTERS = 100_000  # checked at once; some tenths of a second
 _PairIds = tuple[str, str]
-
-
-class Locator:
-    """Locations of one document's annotations; its lines are indexed when first needed."""
-
-    def __init__(self, document: Document, root: Path | None) -> None:
-        """``root`` is the folder that the document's name is relative to."""
-        self.document = document
-        self.path_stem = document.name if root is None else str(root / document.name)
-
-    @cached_property
-    def _locations(self) -> dict[str, str]:
-        """``file:line`` of each annotation, by id."""
-        locations: dict[str, str] = {}
-        line_numbers: dict[str, int] = {}
-        source = self.document.source
-        for line in source.lines if source else ():
-            line_numbers[line.file] = line_numbers.get(line.file, 0) + 1
-            if line.annotation is not None:
-                locations.setdefault(
-                    line.annotation.id, f"{self.path_stem}{line.file}:{line_numbers[line.file]}"
-                )
-        return locations
-
-    @cached_property
-    def _spans_by_id(self) -> dict[str, Span]:
-        """All spans by id."""
-        return {span.id: span for layer in self.document.layers for span in layer.spans}
-
-    def __call__(self, item: Span | Relation) -> str:
-        """Return location, label and text on one line; arguments have their event's location."""
-        id_ = item.id if item.id in self._locations else item.id.partition(":")[0]
-        if isinstance(item, Span):
-            description = f"{item.label} {self._quoted_text(item)}"
-        else:
-            ends = (self._spans_by_id.get(end) for end in (item.head, item.tail))
-            head, tail = (self._quoted_text(span) if span else "?" for span in ends)
-            description = f"{item.label} {head} -> {tail}"
-        return f"{self._locations.get(id_) or self._offset_location(item)} {description}"
-
-    def _offset_location(self, item: Span | Relation) -> str:
-        """Return ``document:offset`` of the first character of a span, or of a relation's head."""
-        span = item if isinstance(item, Span) else self._spans_by_id.get(item.head)
-        return f"{self.path_stem}:{span.start}" if span else self.path_stem
-
-    def _quoted_text(self, span: Span) -> str:
-        """Return the covered text in quotes, shortened to 40 characters."""
-        text = self.document.text_of(span)
-        return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 @dataclass(slots=True)
@@ -102,6 +55,13 @@ class OracleScore:
             self.missed[verdict.reason] += 1
             if len(self.examples[verdict.reason]) < EXAMPLES:
                 self.examples[verdict.reason].append(locate(verdict.item))
+
+    def merge(self, other: "OracleScore") -> None:
+        """Add the verdicts of the documents that follow."""
+        self.gold += other.gold
+        self.missed.update(other.missed)
+        for reason, examples in other.examples.items():
+            self.examples[reason] = [*self.examples[reason], *examples][:EXAMPLES]
 
     @property
     def reachable(self) -> int:
@@ -134,6 +94,14 @@ class LayerReport:
     queries: QueryCounts = field(default_factory=QueryCounts)
     between_parts: int = 0
 
+    def merge(self, other: "LayerReport") -> None:
+        """Add the report of the documents that follow, but for statistics, which the split adds."""
+        self.events += other.events
+        self.spans.merge(other.spans)
+        self.relations.merge(other.relations)
+        self.queries.merge(other.queries)
+        self.between_parts += other.between_parts
+
 
 @dataclass(slots=True)
 class SplitReport:
@@ -149,6 +117,17 @@ class SplitReport:
     two_texts: int = 0
     layers: dict[str, LayerReport] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+
+    def merge(self, other: "SplitReport") -> None:
+        """Add the report of the documents that follow."""
+        self.statistics.merge(other.statistics)
+        self.seen += other.seen
+        self.long += other.long
+        self.two_texts += other.two_texts
+        for name, layer in other.layers.items():
+            statistics = self.statistics.layers[name]
+            self.layers.setdefault(name, LayerReport(statistics)).merge(layer)
+        self.problems += other.problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +158,10 @@ class _TrainLayer:
     label_sets: LabelSets | None = None
 
 
-def check(corpora: Mapping[str, Corpus], limits: ModelLimits) -> CheckReport:
-    """Return counts and oracle scores of a corpus's splits, by name.
+def check(
+    corpora: Mapping[str, Corpus], limits: ModelLimits, mapper: Mapper = map_here
+) -> CheckReport:
+    """Return counts and oracle scores of a corpus's splits, by name; ``mapper`` checks batches.
 
     Labels, roles and sentences that dev and test may share with train are taken from the split
     "train" if there is one; otherwise the event schemes are collected from all splits.
@@ -192,11 +173,30 @@ def check(corpora: Mapping[str, Corpus], limits: ModelLimits) -> CheckReport:
     train_sentences: set[str] = set()
     splits: dict[str, SplitReport] = {}
     for name in sorted(corpora, key=lambda name: name != "train"):
-        checker = _SplitChecker(limits, train_layers, train_sentences, is_train=name == "train")
-        splits[name] = checker.split(corpora[name])
+        corpus = corpora[name]
+        prefix = "" if corpus.root is None else f"{corpus.root}/"
+        report = SplitReport(problems=[f"{prefix}{problem}" for problem in corpus.problems])
+        checker = _BatchChecker(limits, train_layers, corpus.root)
+        for part, sentences in mapper(checker, _batches(corpus.documents)):
+            report.merge(part)
+            if name == "train":
+                train_sentences.update(sentences)
+            else:
+                report.seen += sum(sentence in train_sentences for sentence in sentences)
+        splits[name] = report
     documents = {name: corpus.documents for name, corpus in corpora.items()}
     ordered = {name: splits[name] for name in corpora}
     return CheckReport(ordered, duplicates(documents), limits)
+
+
+def _batches(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+    """Yield the documents in runs of about as many characters."""
+    first = size = 0
+    for end, document in enumerate(documents, 1):
+        size += len(document.text)
+        if size >= _BATCH_CHARACTERS or end == len(documents):
+            yield documents[first:end]
+            first, size = end, 0
 
 
 def _train_layers(
@@ -231,40 +231,31 @@ def _collect_layer(layers: Sequence[Layer], limits: ModelLimits, *, closed: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _SplitChecker:
-    """Checks the documents of one split."""
+class _BatchChecker:
+    """Checks some documents of a split, whose names are relative to ``root``."""
 
     limits: ModelLimits
     train_layers: Mapping[str, _TrainLayer]
-    train_sentences: set[str]
-    is_train: bool
+    root: Path | None
 
-    def split(self, corpus: Corpus) -> SplitReport:
-        """Report on one split; the sentences of train are remembered for the other splits."""
-        prefix = "" if corpus.root is None else f"{corpus.root}/"
-        report = SplitReport(problems=[f"{prefix}{problem}" for problem in corpus.problems])
-        for document in corpus.documents:
+    def __call__(self, documents: Sequence[Document]) -> tuple[SplitReport, list[str]]:
+        """Return the report of the documents, and the texts of their sentences."""
+        prefix = "" if self.root is None else f"{self.root}/"
+        report = SplitReport()
+        sentences: list[str] = []
+        for document in documents:
             words = words_of(document, self.limits.split)
             report.statistics.add(document, words)
-            report.seen += self._count_seen(document.text, words)
+            sentences += _sentence_texts(document.text, words)
             pair = _pair_ids(document, report, prefix)
             report.two_texts += pair is not None
             _, inner = split_long(document.text, words.words, words.sentences)
             report.long += sum(end - start > LONGEST for start, end in words.sentences)
-            word_index, locator = WordIndex(words, inner), Locator(document, corpus.root)
+            word_index, locator = WordIndex(words, inner), Locator(document, self.root)
             for layer in document.layers:
                 if layer.name not in GIVEN_WORDS:
                     self._add_layer(report, layer, word_index, locator, pair)
-        return report
-
-    def _count_seen(self, text: str, words: Tokenization) -> int:
-        """Return the number of sentences that occur in train; train's own are stored and give 0."""
-        bounds = ((words.words[a][0], words.words[b - 1][1]) for a, b in words.sentences)
-        sentences = [text[start:end] for start, end in bounds]
-        if self.is_train:
-            self.train_sentences.update(sentences)
-            return 0
-        return sum(sentence in self.train_sentences for sentence in sentences)
+        return report, sentences
 
     def _add_layer(
         self,
@@ -297,6 +288,12 @@ class _SplitChecker:
         layer_report.relations.add(relation_results, locator)
         layer_report.between_parts += len(relations) - len(scored_relations)
         layer_report.queries.add(locator.document, layer.name)
+
+
+def _sentence_texts(text: str, words: Tokenization) -> list[str]:
+    """Return the texts of the sentences."""
+    bounds = ((words.words[a][0], words.words[b - 1][1]) for a, b in words.sentences)
+    return [text[start:end] for start, end in bounds]
 
 
 def _pair_ids(document: Document, report: SplitReport, prefix: str) -> _PairIds | None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from typing import Protocol
 
 from spanloom.annotation.excerpt import clip
 from spanloom.corpora import files
@@ -27,6 +28,7 @@ from spanloom.formats._document_builder import is_counted
 from spanloom.formats._text import UTF8
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
+from spanloom.formats.brat.read import Reading
 
 ALL = "all"
 _HELD_OUT = 0.1  # fraction of documents, or of the only one's sentences
@@ -103,8 +105,24 @@ def split_path(path: Path, split: str) -> Path:
     return by_split[split]
 
 
+class BratReader(Protocol):
+    """Reads a brat folder as ``formats.brat.folder.read_all`` does."""
+
+    def __call__(
+        self, root: Path, *, encoding: str, unreadable: list[Problem] | None
+    ) -> Iterable[Reading]:
+        """Raises what that raises."""
+
+
 @pause_gc()
-def read(path: Path, split: str, *, skip_unreadable: bool = False, encoding: str = UTF8) -> Corpus:
+def read(
+    path: Path,
+    split: str,
+    *,
+    skip_unreadable: bool = False,
+    encoding: str = UTF8,
+    read_brat: BratReader = folder.read_all,
+) -> Corpus:
     """Read one split of a corpus; document names are relative to the split's folder.
 
     Raises ``DataError`` if the split is missing or empty or two documents have one name, and
@@ -116,7 +134,7 @@ def read(path: Path, split: str, *, skip_unreadable: bool = False, encoding: str
     if root.is_file():
         documents = _documents_of(root, encoding, unreadable)
         return _corpus(documents, unreadable or (), root, [files.require_format(root)])
-    readings = list(folder.read_all(root, encoding=encoding, unreadable=unreadable))
+    readings = list(read_brat(root, encoding=encoding, unreadable=unreadable))
     documents = [reading.document for reading in readings]
     format_names = [_files.BRAT] * bool(documents)
     other_files = _other_files(root, documents)

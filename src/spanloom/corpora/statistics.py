@@ -85,6 +85,16 @@ class LayerStatistics:
         num_written = len(layer.relations) + sum(len(event.arguments) for event in layer.events)
         self.links[SAME] += num_written - len(relations)  # duplicates merged by projection
 
+    def merge(self, other: "LayerStatistics") -> None:
+        """Add the counts of the documents that follow."""
+        self.documents += other.documents
+        for kind, counts in other.labels.items():
+            self.labels.setdefault(kind, Counter()).update(counts)
+        self.sources += other.sources
+        self.widths.update(other.widths)
+        self.shapes.update(other.shapes)
+        self.links.update(other.links)
+
     def _count(self, kind: str, labels: Iterable[str]) -> None:
         """Add labels to the table of one kind, which exists only if there are any."""
         counts = Counter(labels)
@@ -127,6 +137,16 @@ class CorpusStatistics:
             if layer.name not in GIVEN_WORDS:
                 self.layers.setdefault(layer.name, LayerStatistics()).add(layer)
 
+    def merge(self, other: "CorpusStatistics") -> None:
+        """Add the counts of the documents that follow."""
+        self.documents += other.documents
+        self.sentences += other.sentences
+        self.words += other.words
+        self.characters += other.characters
+        self.queries += other.queries
+        for name, layer in other.layers.items():
+            self.layers.setdefault(name, LayerStatistics()).merge(layer)
+
     def card_counts(self) -> dict[str, int]:
         """Return the counts by the names that dataset cards use.
 
@@ -165,6 +185,13 @@ class QueryCounts:
         self.answers += sum(map(len, by_query.values()))
         self.unanswered += sum(not alternatives for alternatives in by_query.values())
         self.dangling += len(dangling_answers(document, layer))
+
+    def merge(self, other: "QueryCounts") -> None:
+        """Add the counts of the documents that follow."""
+        self.queries += other.queries
+        self.answers += other.answers
+        self.unanswered += other.unanswered
+        self.dangling += other.dangling
 
     @property
     def meant(self) -> bool:

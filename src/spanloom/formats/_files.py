@@ -144,9 +144,11 @@ def read(
     yield from file_format.loads(text, path=str(path), options=options, **texts)
 
 
-def name_documents(documents: Iterable[Document], path: Path) -> Iterator[Document]:
-    """Yield the documents; one without a name is named by its file and number."""
-    for number, document in enumerate(documents, 1):
+def name_documents(
+    documents: Iterable[Document], path: Path, *, first: int = 1
+) -> Iterator[Document]:
+    """Yield the documents; one without a name is named by its file and number, from ``first``."""
+    for number, document in enumerate(documents, first):
         yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
 
 

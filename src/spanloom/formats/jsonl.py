@@ -95,9 +95,12 @@ def read(path: Path) -> Iterator[Document]:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
 
 
-def read_stream(stream: Iterable[bytes], path: str) -> Iterator[Document]:
-    """Yield the documents of an open file, line by line; raises ``FormatError`` with ``path``."""
-    for number, line in enumerate(stream, start=1):
+def read_stream(stream: Iterable[bytes], path: str, *, first: int = 1) -> Iterator[Document]:
+    """Yield the documents of an open file, line by line; ``first`` is the number of its next line.
+
+    Raises ``FormatError`` with ``path``.
+    """
+    for number, line in enumerate(stream, start=first):
         text = _decode(line, path, number)
         if text.strip():
             yield _parse_document(text, path, number)

@@ -1,7 +1,8 @@
 """Infer the annotation.conf with which brat opens documents and knows all their types."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from spanloom.columns import AnnotationColumns
 from spanloom.document import (
@@ -18,6 +19,8 @@ from spanloom.formats.brat.layers import type_of
 from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.sidecar import stands_apart
 from spanloom.formats.brat.spelling import write_name, write_text
+
+T = TypeVar("T")
 
 SECTIONS = ("entities", "relations", "events", "attributes")
 
@@ -95,13 +98,13 @@ _EQUIVALENT = (("<REL-TYPE>", "symmetric-transitive"),)
 
 def config_of(documents: Iterable[Document]) -> Config:
     """Return the configuration with all types, roles and values of the documents, sorted."""
-    collector = _TypeCollector()
+    collector = TypeCollector()
     for document in documents:
         collector.add(document)
     return collector.config()
 
 
-class _TypeCollector:
+class TypeCollector:
     """Collects the types of documents, and for each type its roles and their fillers."""
 
     def __init__(self) -> None:
@@ -154,8 +157,19 @@ class _TypeCollector:
             case _:
                 pass
 
+    def merge(self, other: "TypeCollector") -> None:
+        """Add the types that another one collected."""
+        self.entities |= other.entities
+        for event, roles in other.events.items():
+            own_roles = self.events.setdefault(event, {})
+            for role, types in roles.items():
+                own_roles.setdefault(role, {}).update(types)
+        _merge_sets(self.relations, other.relations)
+        _merge_sets(self.equivalences, other.equivalences)
+        _merge_sets(self.attributes, other.attributes)
+
     def config(self) -> Config:
-        """Return the configuration of the collected types."""
+        """Return the configuration of the collected types, sorted."""
         entities = tuple(Entry((name,)) for name in sorted(self.entities - set(self.events)))
         events = tuple(
             Entry((name,), _event_roles(self.events[name])) for name in sorted(self.events)
@@ -176,6 +190,11 @@ class _TypeCollector:
             for name in sorted(self.attributes)
         )
         return Config(entities, (*relations, *equivalences), events, attributes)
+
+
+def _merge_sets(own: dict[str, set[T]], others: Mapping[str, set[T]]) -> None:
+    for name, items in others.items():
+        own.setdefault(name, set()).update(items)
 
 
 def _examples(annotations: Sequence[Annotation], lookup: Lookup) -> Sequence[Annotation]:

@@ -1,0 +1,124 @@
+"""What ``convert`` does with a batch of documents, in whatever process, and with all results."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from spanloom.atomic_io import write_chunks
+from spanloom.cli.console import log, warn
+from spanloom.cli.document_batches import BratBatch, LineBatch, Problems
+from spanloom.cli.outputs import write_configuration
+from spanloom.document import Document
+from spanloom.errors import SpanloomError
+from spanloom.formats import jsonl
+from spanloom.formats._base import count_queries_and_scores
+from spanloom.formats.brat.conf_from_documents import TypeCollector
+from spanloom.formats.brat.save import save
+from spanloom.workers.calls import Mapper
+
+T = TypeVar("T")
+Batch = BratBatch | LineBatch
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult(Generic[T]):
+    """What a batch became, the problems of its documents, and the error that ended it."""
+
+    content: T | None
+    problems: list[Problems]
+    error: SpanloomError | None
+
+
+@dataclass(slots=True)
+class SavedDocuments:
+    """Documents that were saved as brat files: number, types, and what the files cannot hold."""
+
+    count: int = 0
+    types: TypeCollector = field(default_factory=TypeCollector)
+    lost: Counter[str] = field(default_factory=Counter)
+
+    def add(self, document: Document) -> None:
+        """Count a document, and what brat drops: scores, and line breaks that split spans."""
+        self.count += 1
+        self.types.add(document)
+        self.lost.update(what for what in count_queries_and_scores(document) if what == "scores")
+        for layer in document.layers:
+            breaks = (
+                f"spans over line breaks, which are parted there, of layer {layer.name}"
+                for span in layer.spans
+                if any({"\n", "\r"} & {*document.text[a:b]} for a, b in span.fragments)
+            )
+            self.lost.update(breaks)
+
+    def merge(self, other: "SavedDocuments") -> None:
+        """Add documents that another process saved."""
+        self.count += other.count
+        self.types.merge(other.types)
+        self.lost.update(other.lost)
+
+
+@dataclass(frozen=True, slots=True)
+class BratSaver:
+    """Saves batches below the folder ``out``."""
+
+    out: Path
+
+    def __call__(self, batch: Batch) -> BatchResult[SavedDocuments]:
+        """Save the documents of a batch."""
+        return _use(batch, self.save)
+
+    def save(self, documents: Iterable[Document]) -> SavedDocuments:
+        """Save documents; raises ``StorageError`` and ``DocumentError``."""
+        saved = SavedDocuments()
+        for document in documents:
+            saved.add(document)
+            save(document, self.out)
+        return saved
+
+
+def to_documents(batch: Batch) -> BatchResult[list[Document]]:
+    """Read the documents of a batch."""
+    return _use(batch, list)
+
+
+def to_lines(batch: Batch) -> BatchResult[bytes]:
+    """Turn the documents of a batch into JSON lines."""
+    return _use(batch, lambda documents: jsonl.dumps(documents).encode())
+
+
+def write_lines(mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path) -> None:
+    """Write batches as one file of JSON lines, which hold all; raises what reading raises."""
+    write_chunks(out, contents(mapper(to_lines, batches), source))
+    log(f"written to {out}")
+
+
+def save_batches(
+    mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path
+) -> SavedDocuments:
+    """Save batches as a brat collection; raises what reading raises, and ``StorageError``."""
+    saved = SavedDocuments()
+    for part in contents(mapper(BratSaver(out), batches), source):
+        saved.merge(part)
+    write_configuration(saved.types.config(), saved.count, out, source)
+    return saved
+
+
+def contents(results: Iterable[BatchResult[T]], source: Path) -> Iterator[T]:
+    """Yield what the batches became; logs their problems, raises the error that ended one."""
+    for result in results:
+        for problems in result.problems:
+            warn(problems, source)
+        if result.error is not None:
+            raise result.error
+        assert result.content is not None
+        yield result.content
+
+
+def _use(batch: Batch, use: Callable[[Iterator[Document]], T]) -> BatchResult[T]:
+    problems: list[Problems] = []
+    try:
+        return BatchResult(use(batch.read(problems)), problems, None)
+    except SpanloomError as error:
+        return BatchResult(None, problems, error)

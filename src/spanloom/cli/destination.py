@@ -1,0 +1,110 @@
+"""Where the files of ``annotate -o OUT`` go once they are complete: they stay, or go to a store."""
+
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from spanloom.cli.console import log
+from spanloom.cli.stores import StorePath
+
+
+class Destination(Protocol):
+    """Takes over complete local files; all may raise ``StorageError``, and ``DataError``."""
+
+    is_remote: bool
+
+    def shown(self, path: Path) -> str:
+        """Return how messages call a file or folder of the output."""
+
+    def has(self, path: Path) -> bool:
+        """Return whether an earlier run left a complete file there."""
+
+    def publish(self, path: Path) -> None:
+        """Take over a complete file, in place of an earlier one."""
+
+    def fetch(self, path: Path) -> None:
+        """Make the local copy of a small file what an earlier run published, if that is longer."""
+
+    def discard(self, path: Path) -> None:
+        """Free the room that a published file takes here."""
+
+    def withdraw(self, path: Path) -> None:
+        """Delete a published file."""
+
+
+class LocalDestination:
+    """Files stay where they were written."""
+
+    is_remote = False
+
+    def shown(self, path: Path) -> str:
+        """Return the path."""
+        return str(path)
+
+    def has(self, path: Path) -> bool:
+        """Return whether it is a file."""
+        return path.is_file()
+
+    def publish(self, path: Path) -> None:
+        """Do nothing: the file is there."""
+
+    def fetch(self, path: Path) -> None:
+        """Do nothing: the file is there, if there is one."""
+
+    def discard(self, path: Path) -> None:
+        """Do nothing: the file is the output."""
+
+    def withdraw(self, path: Path) -> None:
+        """Delete the file; raises ``OSError``."""
+        path.unlink()
+
+
+@dataclass(frozen=True)
+class StoreDestination:
+    """Files at ``local``, or below it, are uploaded to ``store``, or below that."""
+
+    local: Path
+    store: StorePath
+    is_remote = True
+
+    @cached_property
+    def _names_before(self) -> Set[str]:
+        """The names that the store had when they were first asked for, by one listing."""
+        return self.store.files().keys()
+
+    def shown(self, path: Path) -> str:
+        """Return the URL."""
+        return self._at(path).url
+
+    def has(self, path: Path) -> bool:
+        """Return whether the store had it before this run."""
+        return path.relative_to(self.local).as_posix() in self._names_before
+
+    def publish(self, path: Path) -> None:
+        """Upload the file."""
+        self._at(path).upload(path)
+        if not path.name.startswith("."):
+            log(f"uploaded to {self.shown(path)}")
+
+    def fetch(self, path: Path) -> None:
+        """Download the file if the local one has fewer bytes: logs grow only at the end."""
+        published = self._at(path)
+        if not published.exists():
+            return
+        if not path.exists() or path.stat().st_size < published.num_bytes():
+            published.download(path)
+
+    def discard(self, path: Path) -> None:
+        """Delete the local file."""
+        path.unlink(missing_ok=True)
+
+    def withdraw(self, path: Path) -> None:
+        """Delete it there and here."""
+        self._at(path).delete()
+        path.unlink(missing_ok=True)
+
+    def _at(self, path: Path) -> StorePath:
+        name = path.relative_to(self.local).as_posix()
+        return self.store if name == "." else self.store.child(name)

@@ -1,0 +1,128 @@
+"""Batches of documents, which are read apart from each other: of a brat folder, of JSON lines."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from spanloom.document import Document
+from spanloom.errors import FormatError
+from spanloom.formats import _files, jsonl
+from spanloom.formats.brat.draft import Problem
+from spanloom.formats.brat.folder import Collection, collect
+from spanloom.formats.brat.read import Reading, load
+from spanloom.formats.brat.read import files as brat_files
+from spanloom.workers.calls import Mapper
+
+T = TypeVar("T")
+
+BATCH_BYTES = 250_000  # of input; a tenth of a second's work or more
+Problems = tuple[Problem, ...]  # of one document
+
+
+@dataclass(frozen=True, slots=True)
+class BratBatch:
+    """Names and paths of documents of a brat folder."""
+
+    documents: tuple[tuple[str, Path], ...]
+    encoding: str
+
+    def read(self, problems: list[Problems]) -> Iterator[Document]:
+        """Yield the documents and list the problems of each; raises ``FormatError``."""
+        for name, path in self.documents:
+            reading = load(path, name=name, encoding=self.encoding)
+            problems.append(reading.problems)
+            yield reading.document
+
+    def readings(self) -> "list[Reading | FormatError]":
+        """Return each document with its problems, or why it cannot be read."""
+        return [self._reading(name, path) for name, path in self.documents]
+
+    def _reading(self, name: str, path: Path) -> "Reading | FormatError":
+        try:
+            return load(path, name=name, encoding=self.encoding)
+        except FormatError as error:
+            return error
+
+
+@dataclass(frozen=True, slots=True)
+class LineBatch:
+    """Lines of a file of JSON lines, and the numbers of the first line and the first document."""
+
+    path: Path
+    lines: tuple[bytes, ...]
+    first_line: int
+    first_document: int
+
+    def read(self, problems: list[Problems]) -> Iterator[Document]:
+        """Yield the documents, which have no ``problems``; raises ``FormatError``."""
+        stream = jsonl.read_stream(self.lines, str(self.path), first=self.first_line)
+        return _files.name_documents(stream, self.path, first=self.first_document)
+
+
+def brat_batches(collection: Collection, encoding: str) -> Iterator[BratBatch]:
+    """Yield the documents of a folder in batches."""
+    for batch in _cut(collection.documents, _count_bytes):
+        yield BratBatch(tuple(batch), encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class BratReader:
+    """Reads the documents of brat folders, in other processes if that is what ``mapper`` does."""
+
+    mapper: Mapper
+
+    def __call__(
+        self, root: Path, *, encoding: str, unreadable: list[Problem] | None
+    ) -> Iterator[Reading]:
+        """Yield every document, and list those that cannot be read, else raise ``FormatError``."""
+        collection = collect(root)
+        paths = iter(collection.documents)
+        batches = brat_batches(collection, encoding)
+        for outcome in chain.from_iterable(self.mapper(BratBatch.readings, batches)):
+            name, path = next(paths)
+            if isinstance(outcome, Reading):
+                yield outcome
+            elif unreadable is None:
+                raise outcome
+            else:
+                unreadable.append(Problem(name, outcome.line, path.suffix, outcome.problem))
+
+
+def line_batches(path: Path) -> Iterator[LineBatch]:
+    """Yield the lines of a file in batches; raises ``FormatError`` if it cannot be read."""
+    first_line = first_document = 1
+    try:
+        with path.open("rb") as stream:
+            for lines in _cut(stream, len):
+                yield LineBatch(path, tuple(lines), first_line, first_document)
+                first_line += len(lines)
+                first_document += sum(map(_has_document, lines))
+    except OSError as error:
+        raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
+
+
+def _cut(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield items in lists of about ``BATCH_BYTES``, each of one item or more."""
+    batch: list[T] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += size_of(item)
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _count_bytes(document: tuple[str, Path]) -> int:
+    """Return the bytes of a document's files; a file that has just gone counts as none."""
+    paths = [document[1], *brat_files(document[1]).values()]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
+def _has_document(line: bytes) -> bool:
+    """Return whether a line is not blank, as the reader of JSON lines sees it."""
+    return bool(line.decode("utf-8-sig", errors="replace").strip())
