@@ -18,6 +18,7 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import strided_windows
 from spanloom.embedders.casing import shape
 from spanloom.embedders.transformer import KIND, Options, build, load_pretrained
+from spanloom.errors import ModelError
 from spanloom.tensors import Batch
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -110,6 +111,18 @@ def test_vectors_are_those_of_hugging_face(folder, theirs, layers, pooling, unit
     expected = _pooled(pieces, words, pooling == "first")
     with torch.no_grad():
         torch.testing.assert_close(mine(batch), expected, **CLOSE)
+
+
+def test_the_lowest_layers_alone_give_what_they_give_in_the_whole_encoder(folder, theirs):
+    options = Options(num_layers=1, layers="last")
+    mine = build(options, load_pretrained(folder, options)).eval()
+    batch, windows, _ = _batch([[[5], [6]]], 9)
+    with torch.no_grad():
+        torch.testing.assert_close(mine(batch), _layers(theirs, windows)[0][1, 1:3], **CLOSE)
+    restored = KIND.restore(options, mine.extra_files())
+    assert {*restored.state_dict()} == {*mine.state_dict()}
+    with pytest.raises(ModelError, match="at most the 2 layers of .*, got 3"):
+        load_pretrained(folder, Options(num_layers=3))
 
 
 def test_the_mix_weighs_layers_as_it_learns(folder, theirs):

@@ -27,7 +27,10 @@ from spanloom.formats._text import UTF8
 _MIN_BYTES = 1_000_000  # smaller folders are read in a second
 _ANNOTATED = ".ann"
 _LINES, _PROBLEMS = "documents.jsonl.gz", "problems.json"
-_READERS = ("document.py", "annotation_ids.py", "corpora", "formats")  # of this package
+_READERS = (
+    *("document.py", "columns.py", "annotation_columns.py", "annotation_ids.py"),
+    *("annotation", "corpora", "formats", "tokenization.py"),
+)  # of this package
 
 Reading = tuple[tuple[Document, ...], int]  # documents, and how many problems their files have
 

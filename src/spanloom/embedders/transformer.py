@@ -38,6 +38,9 @@ class Options(_Options):
     layers: Literal["scalar-mix", "last"] = Field(
         "scalar-mix", description="learnt mix of all layers, or the last"
     )
+    num_layers: int | None = Field(
+        None, ge=1, description="keep so many of the lowest layers, which is faster; null: all"
+    )
     pooling: Literal["mean", "first"] = Field("mean", description="a word's vector from its pieces")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout between its sub-layers")
     freeze_embeddings: bool = Field(
@@ -310,7 +313,7 @@ def load_pretrained(folder: str, options: Options) -> Encoder:
     """
     from spanloom.embedders import _hub
 
-    config = _hub.load_config(folder)
+    config = _load_config(folder, options)
     saved = json.loads(_encoder_check.dumps(config))
     is_bert = _bert.supports(config.to_dict())
     config = _set_dropout(config if is_bert else _hub.parse_config(saved), options)
@@ -342,8 +345,6 @@ def build_untrained(config: Config, options: Options) -> Encoder:
 
 
 def _build(options: Options, context: BuildContext, location: SourceLocation) -> Transformer:
-    from spanloom.embedders import _hub
-
     folder = source(options.transformer, context.recipe_dir)
     encoder_location = location.location_of("transformer")
     if options.init == "pretrained" and (Path(folder) / _RECIPE).is_file():
@@ -353,7 +354,7 @@ def _build(options: Options, context: BuildContext, location: SourceLocation) ->
         if options.init == "pretrained":
             encoder = load_pretrained(folder, options)
         else:
-            config = json.loads(_encoder_check.dumps(_hub.load_config(folder)))
+            config = json.loads(_encoder_check.dumps(_load_config(folder, options)))
             encoder = build_untrained(_encoder_check.parse(config), options)
         _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:
@@ -366,6 +367,20 @@ def _restore(options: Options, files: Mapping[str, str]) -> Transformer:
         raise ModelError("no config.json, so the shape of the encoder is unknown")
     config = _encoder_check.parse(json.loads(files["config.json"]))
     return build(options, build_untrained(config, options))
+
+
+def _load_config(folder: str, options: Options) -> "PretrainedConfig":
+    """Load the config of an encoder, with as many layers as are kept; raises ``ModelError``."""
+    from spanloom.embedders import _hub
+
+    config = _hub.load_config(folder)
+    if options.num_layers is not None:
+        available = config.num_hidden_layers
+        if options.num_layers > available:
+            expected = f"expected at most the {available} layers of {folder}"
+            raise ModelError(f"num_layers: {expected}, got {options.num_layers}")
+        config.num_hidden_layers = options.num_layers
+    return config
 
 
 def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
