@@ -97,7 +97,11 @@ class Network(nn.Module):
         A span layer projects these once for all tasks that read it.
         """
         names = list(tasks)
-        by_level = self.encode(batch, {self.routes[name].level for name in names})
+        encoded = self.encode(batch, {self.routes[name].level for name in names})
+        by_level = {
+            name: inputs if name == PIECES else _in_product_format(inputs)
+            for name, inputs in encoded.items()
+        }
         spans: dict[str, SpanFeatures] = {}
         for route in map(self.routes.__getitem__, names):
             if route.span_layer is not None and route.span_layer not in spans:
@@ -215,14 +219,19 @@ def differing(a: Shapes, b: Shapes) -> Iterator[tuple[str, Shape | None, Shape |
             yield name, a.get(name), b.get(name)
 
 
-def _text_vectors(words: Float[Tensor, "word dim"], batch: Batch) -> HeadInputs:
-    """Select the vectors of text words and of `[CLS]`; prompts are left out.
+def _in_product_format(inputs: HeadInputs) -> HeadInputs:
+    """Return word vectors in the number format of matrix products where no gradient is kept.
 
-    Where no gradient is kept they have the number format of matrix products, so that it is not each
-    product of each head that converts them.
+    Else each product of each head would convert them.
     """
-    if not torch.is_grad_enabled() and torch.is_autocast_enabled(words.device.type):
-        words = words.to(torch.get_autocast_dtype(words.device.type))
+    words = inputs.word_vectors
+    if torch.is_grad_enabled() or not torch.is_autocast_enabled(words.device.type):
+        return inputs
+    return replace(inputs, word_vectors=words.to(torch.get_autocast_dtype(words.device.type)))
+
+
+def _text_vectors(words: Float[Tensor, "word dim"], batch: Batch) -> HeadInputs:
+    """Select the vectors of text words and of `[CLS]`; prompts are left out."""
     layout = batch.prompt_layout
     if layout is None:
         return HeadInputs(words)
