@@ -123,10 +123,10 @@ def test_nothing_is_rounded_where_there_is_no_transformer():
 
 
 @pytest.mark.parametrize(("asked", "ready"), [(None, "64"), ("7", "7")])
+@pytest.mark.parametrize("variable", ["ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"])
 def test_few_products_are_kept_ready_unless_the_environment_says_how_many(
-    monkeypatch, asked, ready
+    monkeypatch, variable, asked, ready
 ):
-    variable = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
     monkeypatch.setenv(variable, asked or "any")  # so that it is as before afterwards
     if asked is None:
         monkeypatch.delenv(variable)

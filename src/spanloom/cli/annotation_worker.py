@@ -19,11 +19,6 @@ from spanloom.errors import SpanloomError, WorkerError
 from spanloom.formats import jsonl
 from spanloom.workers.process import answer_jobs
 
-# torch keeps a bf16 kernel, with a copy of its weights, for each of the last 1,024 shapes of matrix
-# products, and batches are of ever other shapes: with 32 a process takes a third of a gigabyte less
-# after some minutes, at the same speed.
-_FEW_KERNELS = ("LRU_CACHE_CAPACITY", "32")
-
 
 @dataclass(frozen=True, slots=True)
 class Description:
@@ -105,7 +100,6 @@ def make_answerer(spec: AnnotationSpec) -> Callable[[bytes], bytes]:
 
     Raises ``PluginError``.
     """
-    os.environ.setdefault(*_FEW_KERNELS)
     import torch
 
     torch.set_num_threads(1)

@@ -22,6 +22,9 @@ _EIGHT_BITS = (
 # How many matrix products oneDNN keeps ready, each for one shape. Nearly every batch of texts has a
 # shape of its own: its usual 1,024 take hundreds of MB, and save one to six percent of the time.
 _READY, _PRODUCTS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64"
+# torch keeps bf16 products beside these, each with a copy of its weights: its usual 1,024 take
+# gigabytes in a long training, and save nothing.
+_READY_BF16 = "LRU_CACHE_CAPACITY"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,13 @@ def compute(precision: str = "auto", device: str | None = None) -> ComputeConfig
 
     On a CPU without such instructions bf16 is several times slower than fp32; ``fastest`` is int8
     there, where the processor has instructions for that. It is never onnx, which starts a second
-    later and gains that back after thousands of words. Raises ``NameNotFound`` for what is no
+    later and gains that back after thousands of words. The process keeps few bf16 products ready,
+    unless its environment says how many. Raises ``NameNotFound`` for what is no
     device or precision, and for int8 and onnx elsewhere than on a CPU.
     """
     if precision not in CHOICES:
         raise NameNotFound("precision", precision, CHOICES)
+    os.environ.setdefault(_READY_BF16, _PRODUCTS)  # read by torch at the first product
     target_device = _device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     if precision in ("int8", "onnx") and target_device.type != "cpu":
         raise NameNotFound(f"precision on {target_device}", precision, ("auto", "fp32", "bf16"))
