@@ -203,3 +203,26 @@ def test_a_recipe_without_span_layers_is_written_without_the_key(home):
     assert "span_layers" not in recipes.to_plain(plain)
     again = recipes.loads(recipes.dumps(changed(home)))
     assert again.span_layers == changed(home).span_layers
+
+
+def test_heads_read_what_their_products_would_convert_to(model):
+    """The network's vectors stay as they are; heads get them in bf16, and the same products."""
+    instances = [
+        instance
+        for row, text in enumerate(TEXTS)
+        for instance in model.tasks["own"].reader.instances(
+            row, model.tokenize(text), InstanceLimits(64, 64), model.tokenize_prompt
+        )
+    ]
+    batch = collate(instances, model.subword_tokenizer, 64)
+    model.network.eval()
+    level = model.network.routes["own"].level
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        encoded = model.network.encode(batch, [level])[level].word_vectors
+        words = model.network.head_inputs(batch, ["own"])["own"].word_vectors
+        layer = torch.nn.Linear(words.shape[1], 5)
+        assert (encoded.dtype, words.dtype) == (torch.float32, torch.bfloat16)
+        assert layer(words).equal(layer(encoded))
+    with torch.autocast("cpu", torch.bfloat16):
+        learnt = model.network.head_inputs(batch, ["own"])["own"].word_vectors
+        assert learnt.dtype == torch.float32

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from spanloom import plugins
 from spanloom.cli.worker_count import DOCUMENT_WORK, default_workers
+from spanloom.corpora.files import total_bytes
 from spanloom.corpora.folder import pause_gc
 from spanloom.workers.calls import Mapper, WorkerCalls, answer_call, map_here
 from spanloom.workers.executors import LocalWorkers
@@ -26,7 +27,7 @@ def open_mapper(workers: int | None, source: Path) -> Iterator[Mapper]:
 
     ``workers`` None is as many as are worth it. Workers end with the block, however it ends.
     """
-    num_bytes = _count_bytes(source)
+    num_bytes = total_bytes(source.rglob("*") if source.is_dir() else [source])
     size = workers or default_workers(num_bytes, "cpu", DOCUMENT_WORK)
     if size == 1 or num_bytes < SMALL_BYTES:
         yield map_here
@@ -41,12 +42,6 @@ def open_mapper(workers: int | None, source: Path) -> Iterator[Mapper]:
 def worker_command() -> list[str]:
     """Return the command that starts a worker process."""
     return [sys.executable, "-m", __name__, *plugins.modules]
-
-
-def _count_bytes(source: Path) -> int:
-    """Return the bytes of a file, or of all files below a folder."""
-    files = source.rglob("*") if source.is_dir() else [source]
-    return sum(path.stat().st_size for path in files if path.is_file())
 
 
 def _answer(content: bytes) -> bytes:

@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+from spanloom.corpora.files import total_bytes
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats import _files, jsonl
@@ -118,9 +119,8 @@ def _cut(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
 
 
 def _count_bytes(document: tuple[str, Path]) -> int:
-    """Return the bytes of a document's files; a file that has just gone counts as none."""
-    paths = [document[1], *brat_files(document[1]).values()]
-    return sum(path.stat().st_size for path in paths if path.is_file())
+    """Return the bytes of a document's files."""
+    return total_bytes([document[1], *brat_files(document[1]).values()])
 
 
 def _has_document(line: bytes) -> bool:

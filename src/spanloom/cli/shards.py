@@ -10,6 +10,7 @@ from typing import IO
 
 from spanloom.cli.inputs import documents, guess_format, read
 from spanloom.cli.outputs import JSON, PARQUET, TEXT, TXT
+from spanloom.corpora.files import total_bytes
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats import _files, jsonl
@@ -113,7 +114,7 @@ def open_single(source: Source, out: Path, to: str, encoding: str) -> Shard:
     if source.is_file() and is_shard(source):
         return Shard(read_file(source), out, to, size=source.stat().st_size)
     if source.is_dir():
-        size = sum(path.stat().st_size for path in source.rglob(f"*{TXT}"))
+        size = total_bytes(source.rglob(f"*{TXT}"))
         return Shard(_counting(source, encoding), out, to, size=size)
     return Shard(lambda _: documents(source, encoding), out, to, size=source.stat().st_size)
 

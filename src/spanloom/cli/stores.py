@@ -68,11 +68,11 @@ class StorePath:
         Raises ``DataError``, also for a name that would lead out of a local folder.
         """
         with _reading(self.url):
-            found = self.fs.find(self.path, detail=True)
+            infos = self.fs.find(self.path, detail=True)
         root = self.path.rstrip("/")
         sizes = {
             path.removeprefix(root).lstrip("/"): info.get("size") or 0
-            for path, info in found.items()
+            for path, info in infos.items()
         }
         for name in sizes:
             if ".." in PurePosixPath(name).parts or "\0" in name:

@@ -19,6 +19,7 @@ from pathlib import Path
 from spanloom.atomic_io import verify_folder, write_folder
 from spanloom.corpora import folder
 from spanloom.corpora.cache_dir import cache_dir
+from spanloom.corpora.files import total_bytes
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError, ModelError, StorageError
 from spanloom.formats import _files, jsonl
@@ -43,7 +44,7 @@ def read(path: Path, split: str, *, encoding: str = UTF8) -> Reading:
     """
     root = folder.split_path(path, split)
     paths = sorted(root.rglob("*")) if root.is_dir() else []
-    if _size(paths) < _MIN_BYTES or all(path.suffix != _ANNOTATED for path in paths):
+    if total_bytes(paths) < _MIN_BYTES or all(path.suffix != _ANNOTATED for path in paths):
         return _without_sources(folder.read(path, split, encoding=encoding))
     key = _key(root, paths, encoding)
     cached = _load(key)
@@ -65,11 +66,6 @@ def _without_sources(corpus: folder.Corpus) -> Reading:
         for document in corpus.documents
     )
     return documents, len(corpus.problems)
-
-
-def _size(paths: Sequence[Path]) -> int:
-    """Return the bytes of all files among some paths."""
-    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def _key(root: Path, paths: Sequence[Path], encoding: str) -> str:

@@ -1,6 +1,6 @@
 """Recognize files that hold documents, by suffix and, where that is not enough, by content."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from spanloom.atomic_io import MANIFEST
@@ -26,6 +26,11 @@ def is_file(path: Path) -> bool:
     if suffix in _BRAT:
         return suffix == ".txt" and detect_format(path) is not None
     return suffix == f".{LINES}" or (suffix in _files.suffixes() and bool(detect_format(path)))
+
+
+def total_bytes(paths: Iterable[Path]) -> int:
+    """Return the bytes of the files among some paths; one that has just gone counts as none."""
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def detect_format(path: Path) -> str | None:

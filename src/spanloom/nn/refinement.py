@@ -5,7 +5,7 @@ is, and pairs are scored again. So a pronoun that is linked to a name is compare
 mentions as that name would be.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 from jaxtyping import Float, Int
@@ -14,9 +14,6 @@ from torch import Tensor, nn
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.pairs import PairSizes, ProjectedPairs, ScorePairs
 from spanloom.nn.spans import SpanInputs
-
-# chunks of pairs by tail, no tail's pairs divided, as often as asked
-ListPairs = Callable[[], Iterable[Int[Tensor, "_ 2"]]]
 
 
 class MentionRefinement(nn.Module):
@@ -41,17 +38,17 @@ class MentionRefinement(nn.Module):
         inputs: SpanInputs,
         spans: ProjectedPairs,
         complete: Callable[[ProjectedPairs], ScorePairs],
-        list_pairs: ListPairs,
+        chunks: Sequence[Int[Tensor, "_ 2"]],
     ) -> ProjectedPairs:
         """Return the spans as pairs read them after all refinements.
 
-        ``complete`` makes the whole score of the pair scorer's, and ``list_pairs`` gives all pairs
-        ``(antecedent, mention)``.
+        ``complete`` makes the whole score of the pair scorer's; ``chunks`` are all pairs
+        ``(antecedent, mention)``, no mention's divided.
         """
         vectors = self.mention.project(inputs, spans.bounds)
         refined = self._shift(spans, vectors)
         for _ in range(self.order - 1):
-            vectors = self._refine(vectors, complete(refined), list_pairs())
+            vectors = self._refine(vectors, complete(refined), chunks)
             refined = self._shift(spans, vectors)
         return refined
 

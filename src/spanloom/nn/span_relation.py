@@ -148,7 +148,7 @@ class SpanRelation(nn.Module):
         if self.refinement is not None:
             assert isinstance(spans, ProjectedPairs), "only a PairScorer's vectors can be refined"
             group = group_of(bounds, inputs.pair_groups)
-            chunks = partial(self.pairs_by_tail, inputs, bounds, types, group)
+            chunks = [*self.pairs_by_tail(inputs, bounds, types, group)]
             spans = self.refinement(inputs, spans, complete, chunks)
         return complete(spans)
 

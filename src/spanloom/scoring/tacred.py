@@ -25,8 +25,7 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
         )
         raise FormatError(str(predicted), None, problem)
     pairs = tuple(zip(gold_labels, predicted_labels, strict=True))
-    relations = ClassificationReport("", pairs).by_label
-    relations.pop(_NONE, None)
+    relations = ClassificationReport("", pairs, negative_label=_NONE).positive
     return {
         "micro": _ratios(total(relations.values()), digits=3),
         "per_relation": {

@@ -155,7 +155,7 @@ def _with_predictors(gains: Mapping[tuple[str, str], float], similarity: Similar
                 values.setdefault(key, {}).setdefault(name, []).append(value)
     pairs = []
     for (source, target), measured in values.items():
-        predictors = {name: fmean(found) for name, found in measured.items()}
+        predictors = {name: fmean(scores) for name, scores in measured.items()}
         others = [gain for (s, t), gain in gains.items() if s == source and t != target]
         generic = {GENERIC: fmean(others)} if others else {}
         pairs.append(Pair(source, target, gains[source, target], predictors | generic))

@@ -72,10 +72,10 @@ def _prepare(model: Model, data: Path) -> PreparedData:
     """Read what a model learnt from; raises ``DataError`` for other labels."""
     plan = replace(model.plan, recipe_dir=data)
     prepared = prepare(plan, model.word_tokenizer, model.subword_tokenizer)
-    found, learnt = (
+    inferred, learnt = (
         json.dumps(r.vocabulary, sort_keys=True) for r in (prepared.plan.recipe, model.recipe)
     )
-    if found != learnt:  # a saved one has lists for tuples
+    if inferred != learnt:  # a saved one has lists for tuples
         raise DataError(f"{data}: other labels than those that the common model learnt")
     return prepared
 
