@@ -58,6 +58,7 @@ def relation_columns():
 def test_columns_are_the_tuple_of_their_items(columns, items):
     assert columns == items
     assert items == columns
+    assert repr(columns) == repr(items)
     assert columns != items[:-1]
     assert items[::-1] != columns
     assert columns != list(items)

@@ -17,7 +17,7 @@ _DECIMALS = 4  # of scores
 _MIN_ROWS = 64  # fewer annotations are a tuple: their objects cost less than their columns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SpanColumns(AnnotationColumns[Span]):
     """Spans of one fragment each. ``label_ids`` index ``labels``; NaN is no score."""
 
@@ -71,7 +71,7 @@ class SpanColumns(AnnotationColumns[Span]):
             yield Span(span_id, label, ((first, last),), score)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RelationColumns(AnnotationColumns[Relation]):
     """Relations between spans of one ``SpanColumns``; ``heads`` and ``tails`` index ``end_ids``."""
 

@@ -16,7 +16,7 @@ _CHUNK = 4096  # items made at a time
 
 
 class Columns(Sequence[Item], Generic[Item]):
-    """A sequence that equals, and hashes as, the tuple of its items."""
+    """A sequence that equals, hashes as, and reads as the tuple of its items."""
 
     __slots__ = ()
 
@@ -52,6 +52,10 @@ class Columns(Sequence[Item], Generic[Item]):
     def __hash__(self) -> int:
         """Return the hash of the tuple."""
         return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        """Return the tuple's."""
+        return repr(tuple(self))
 
 
 class AnnotationColumns(Columns[Item]):

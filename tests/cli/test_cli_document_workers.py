@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from spanloom.cli import call_worker, document_batches
+from spanloom.cli import document_batches, document_mapper
 from spanloom.corpora import check
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder
@@ -18,7 +18,7 @@ from spanloom.workers import executors
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(call_worker, "SMALL_BYTES", 0)
+    monkeypatch.setattr(document_mapper, "SMALL_BYTES", 0)
     monkeypatch.setattr(document_batches, "BATCH_BYTES", 400)
     monkeypatch.setattr(check, "_BATCH_CHARACTERS", 300)
 
@@ -105,7 +105,7 @@ def test_check(spanloom, corpus, tmp_path):
 
 
 def test_small_work_starts_no_process(spanloom, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr(call_worker, "SMALL_BYTES", 2_000_000)
+    monkeypatch.setattr(document_mapper, "SMALL_BYTES", 2_000_000)
     monkeypatch.setattr(executors, "_Worker", None)
     told = spanloom("convert", corpus, tmp_path / "o.jsonl", "--workers", "2")
     assert told.exit_code == 0

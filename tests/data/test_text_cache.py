@@ -102,11 +102,11 @@ def test_a_build_goes_on_where_it_was_killed(tmp_path, monkeypatch, cache):
     (cache / key).rename(cache / "before")
     encode, calls = text_cache._Encoder.encode, []
 
-    def fails_once(self, documents, *tools):
+    def fails_once(self, documents):
         calls.append(len(documents))
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return encode(self, documents, *tools)
+        return encode(self, documents)
 
     monkeypatch.setattr(text_cache._Encoder, "encode", fails_once)
     with pytest.raises(KeyboardInterrupt):
@@ -176,7 +176,39 @@ def test_annotated_lines_bring_the_spans_of_a_layer(tmp_path):
     assert one.spans.tolist() == [place]
 
 
-_CHILD = """
+_SCRIPT = """
+import sys
+from pathlib import Path
+import tiny_tokenizers
+from spanloom.config.tokenization import TokenizationSpec
+from spanloom.data.text_cache import TextSource, read_text
+
+source = TextSource((Path(sys.argv[1]),))
+corpus, _ = read_text(source, TokenizationSpec(), tiny_tokenizers.letters(), num_processes=2)
+print(len(corpus))
+"""
+
+
+def run_script(script, text):
+    paths = os.pathsep.join(p for p in sys.path if p)
+    return subprocess.run(
+        [sys.executable, script, str(text)],
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+
+
+@pytest.mark.slow
+def test_a_script_needs_no_guard_against_its_own_workers(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(_SCRIPT)
+    assert run_script(script, folder_of(tmp_path / "text", made_text(6))) == "6\n"
+
+
+_MEASURE = """
 import resource, sys
 from pathlib import Path
 from random import Random
@@ -206,15 +238,10 @@ def test_memory_stays_bounded(tmp_path):
     with gzip.open(tmp_path / "large.txt.gz", "wt", compresslevel=1) as stream:
         for _ in range(60 * 10**6 // len(text)):
             stream.write(text + "\n\n")
-    paths = os.pathsep.join(p for p in sys.path if p)
-    run = subprocess.run(
-        [sys.executable, "-c", _CHILD, str(tmp_path / "large.txt.gz")],
-        env={**os.environ, "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    built, drawn, num_pieces, stored, _ = map(float, run.stdout.split())
+    script = tmp_path / "measure.py"
+    script.write_text(_MEASURE)
+    output = run_script(script, tmp_path / "large.txt.gz")
+    built, drawn, num_pieces, stored, _ = map(float, output.split())
     assert num_pieces > 10**7
     # the arrays of the cache are mapped: pages of files that the system takes back
     assert built < 150 + 2 * stored

@@ -12,8 +12,9 @@ from workbench import events
 
 from spanloom.document import Document
 from spanloom.model import serialization
+from spanloom.termination import terminable
 from spanloom.training import checkpoint, validation
-from spanloom.training.interrupt import Stopped, defer_interrupt, terminable
+from spanloom.training.interrupt import Stopped, defer_interrupt
 from spanloom.training.loop import BEST, StageTrainer
 from spanloom.training.train import home, is_unfinished
 

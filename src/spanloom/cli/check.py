@@ -38,7 +38,7 @@ def check(
 
     Example: spanloom check protocols/ --recipe recipe.yaml
     """
-    from spanloom.cli.call_worker import open_mapper
+    from spanloom.cli.document_mapper import open_mapper
     from spanloom.corpora.check import check as judge
     from spanloom.corpora.folder import pause_gc
     from spanloom.corpora.report import to_json, to_text

@@ -77,7 +77,7 @@ def convert(options: ConvertOptions) -> None:
 
     Example: spanloom convert train.conllu train/ --to brat
     """
-    from spanloom.cli.call_worker import open_mapper
+    from spanloom.cli.document_mapper import open_mapper
     from spanloom.corpora.folder import pause_gc
 
     source, out = options.source, options.out

@@ -6,11 +6,9 @@ whole or not at all. Brat files are also written as they come. A corpus of shard
 shard, and a manifest of those that are done.
 """
 
-import signal
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,6 +31,7 @@ from spanloom.formats.brat.save import make_folder
 from spanloom.model.stretches import cut_stretches
 from spanloom.progress import Work, open_work
 from spanloom.quantity import quantity
+from spanloom.termination import terminable
 from spanloom.workers.executors import Executor
 from spanloom.workers.ordered import in_order
 
@@ -46,7 +45,7 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
     Raises what reading raises, ``WorkerError`` for what happens in the workers, ``StorageError``,
     and ``KeyboardInterrupt`` for SIGTERM.
     """
-    with _terminable(), ExitStack() as stack:
+    with terminable(), ExitStack() as stack:
         stack.callback(executor.close)
         description = next(map(parse_description, in_order(executor, [description_message()])))
         log(description.line)
@@ -233,20 +232,3 @@ def _tell_kept(under_way: Work, output: OutputJob) -> None:
     count = under_way.done.inputs
     if count:
         log(f"{under_way.path}: {quantity(count, 'document')} kept; to go on: {output.again}")
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Context manager: SIGTERM acts as ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals come to the main thread alone
-        return
-    before = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt

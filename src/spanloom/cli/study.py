@@ -65,7 +65,7 @@ def run(options: RunOptions) -> None:
     from spanloom.studies.executors import open_executor
     from spanloom.studies.results import compare_conditions, to_text
     from spanloom.studies.run import run as run_study
-    from spanloom.training.interrupt import terminable
+    from spanloom.termination import terminable
 
     study, folders = open_study(
         options.file, options.data, options.out, options.results, options.settings

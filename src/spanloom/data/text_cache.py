@@ -9,14 +9,12 @@ mapped into memory when it is read.
 import hashlib
 import io
 import json
-import multiprocessing
 import os
 import shutil
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -29,16 +27,17 @@ from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
 from spanloom.config.tokenization import TokenizationSpec
 from spanloom.corpora import raw_text
 from spanloom.corpora.cache_dir import cache_dir
+from spanloom.corpora.call_worker import open_calls
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
 from spanloom.data.text_corpus import TextCorpus, concatenate, encode
 from spanloom.document import Document
 from spanloom.errors import DataError, ModelError
 from spanloom.file_lock import open_locked
 from spanloom.tokenization import WordTokenizer, word_tokenizer
+from spanloom.workers.calls import Mapper, map_here
 
 _VERSION = 1  # of what is stored; a change makes new caches
 _CHUNK = 1_000_000  # characters that are tokenized at a time
-_AHEAD = 2  # chunks per process that are read before they are needed
 _DEV_PIECES = 50_000
 _DEV_CHARACTERS = 20_000  # of each document of dev
 _ARRAYS = ("pieces", "flags", "documents", "spans")
@@ -103,7 +102,7 @@ def read_text(
         recover(folder)
         if not folder.exists():
             encoder = _Encoder(source, spec, _State.of(pieces))
-            _build(folder, encoder, num_processes or os.cpu_count() or 1)
+            _build(folder, encoder, num_processes or len(os.sched_getaffinity(0)))
     return open_cache(folder), key
 
 
@@ -160,14 +159,9 @@ class _Encoder:
         size = Tokenizer.from_str(self.state.tokenizer).get_vocab_size(with_added_tokens=True)
         return np.uint16 if size <= 1 << 16 else np.int32
 
-    def tools(self) -> tuple[WordTokenizer, SubwordTokenizer]:
-        """Return the splitter and the tokenizer."""
-        return word_tokenizer(self.spec.tokenizer, self.spec.sentence_splitter), self.state.load()
-
-    def encode(
-        self, documents: Sequence[Document], split: WordTokenizer, pieces: SubwordTokenizer
-    ) -> bytes:
+    def encode(self, documents: Sequence[Document]) -> bytes:
         """Return the arrays of a chunk as a file."""
+        split, pieces = _tools(self.spec, self.state)
         parts = [
             encode(document, split, pieces, self.source.spans(document)) for document in documents
         ]
@@ -176,19 +170,16 @@ class _Encoder:
         np.savez(stream, **{name: getattr(corpus, name) for name in _ARRAYS})
         return stream.getvalue()
 
-
-_worker: tuple[_Encoder, WordTokenizer, SubwordTokenizer]  # of a process that encodes chunks
-
-
-def _start_worker(encoder: _Encoder) -> None:
-    global _worker
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    _worker = (encoder, *encoder.tools())
+    def write(self, chunk: tuple[Path, Sequence[Document]]) -> None:
+        """Write the arrays of a chunk to its file."""
+        path, documents = chunk
+        write_file(path, self.encode(documents))
 
 
-def _encode_in_worker(documents: Sequence[Document], path: Path) -> None:
-    encoder, split, pieces = _worker
-    write_file(path, encoder.encode(documents, split, pieces))
+@lru_cache(maxsize=1)
+def _tools(spec: TokenizationSpec, state: _State) -> tuple[WordTokenizer, SubwordTokenizer]:
+    """Return the splitter and the tokenizer."""
+    return word_tokenizer(spec.tokenizer, spec.sentence_splitter), state.load()
 
 
 def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -207,42 +198,21 @@ def _build(folder: Path, encoder: _Encoder, num_processes: int) -> None:
     """Write the cache; the files of finished chunks lie beside it until it is there."""
     parts = folder.with_name(f"{folder.name}.parts")
     parts.mkdir(exist_ok=True)
-    missing = (
-        (number, chunk)
-        for number, chunk in enumerate(_chunks(encoder.source.documents()))
-        if not _part(parts, number).exists()
-    )
     if num_processes == 1:
-        tools = encoder.tools()
-        for number, chunk in missing:
-            write_file(_part(parts, number), encoder.encode(chunk, *tools))
+        _write_missing(parts, encoder, map_here)
     else:
-        with ProcessPoolExecutor(
-            num_processes,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(encoder,),
-        ) as pool:
-            _encode_all(pool, missing, parts, num_processes * _AHEAD)
+        with open_calls(num_processes) as calls:
+            _write_missing(parts, encoder, calls)
     _merge(folder, sorted(parts.glob("*.npz")), encoder.dtype)
     shutil.rmtree(parts)
 
 
-def _part(parts: Path, number: int) -> Path:
-    return parts / f"{number:08}.npz"
-
-
-def _encode_all(
-    pool: Executor, chunks: Iterable[tuple[int, list[Document]]], parts: Path, ahead: int
-) -> None:
-    """Encode all chunks; only a few are in memory at a time."""
-    pending: deque[Future[None]] = deque()
-    for number, chunk in chunks:
-        if len(pending) >= ahead:
-            pending.popleft().result()
-        pending.append(pool.submit(_encode_in_worker, chunk, _part(parts, number)))
-    for future in pending:
-        future.result()
+def _write_missing(parts: Path, encoder: _Encoder, mapper: Mapper) -> None:
+    """Write the files of all chunks that are not there; only a few chunks are in memory."""
+    chunks = enumerate(_chunks(encoder.source.documents()))
+    paths = ((parts / f"{number:08}.npz", chunk) for number, chunk in chunks)
+    missing = ((path, chunk) for path, chunk in paths if not path.exists())
+    deque(mapper(encoder.write, missing), maxlen=0)
 
 
 def _merge(folder: Path, parts: Sequence[Path], dtype: type[np.integer]) -> None:

@@ -1,7 +1,7 @@
 """Interface of tasks; training and annotation use it for every kind of task."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -14,7 +14,6 @@ from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
-from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.quantity import quantity
 from spanloom.tensors import Batch, HeadInputs, Losses
@@ -342,14 +341,6 @@ class LayerTask:
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return no labels."""
         return set()
-
-
-def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels of a task; raises ``DataError`` if there are none."""
-    labels = tuple(collected)
-    if not labels:
-        raise DataError(f"task {task!r}: expected a label to learn, its layer has none in train")
-    return labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from spanloom.metrics.report import Report, score
 from spanloom.nn.candidates import Pruner
 from spanloom.nn.head_selection import PredicateSelector
 from spanloom.nn.predicate_decoding import PredicateDecoder
-from spanloom.tasks._base import MetricValues, TaskSetup, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TrainDocuments
 from spanloom.tasks._span_parts import (
     PAIR_SCORERS,
     GoldSpans,
@@ -34,6 +34,7 @@ from spanloom.tasks._vocabulary import (
     PredicateOptions,
     Vocabulary,
     infer_span_vocabulary,
+    labels_of,
     read_vocabulary,
 )
 

@@ -24,7 +24,6 @@ from spanloom.tasks._base import (
     Measure,
     NewId,
     TrainDocuments,
-    labels_of,
 )
 from spanloom.tasks._coverage import span_coverage_notes
 from spanloom.tasks._document_prediction import DocumentPrediction, number_relations, to_characters
@@ -37,7 +36,7 @@ from spanloom.tasks._spans import (
     collate_gold,
     split_by_instance,
 )
-from spanloom.tasks._vocabulary import LIMIT, Vocabulary
+from spanloom.tasks._vocabulary import LIMIT, Vocabulary, labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses, SpanTargets
 from spanloom.tokenization import Bounds
 

@@ -1,7 +1,7 @@
 """Options of span tasks, and the labels and limits that are inferred from train."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,6 +14,7 @@ from spanloom.annotation.nesting import has_nesting
 from spanloom.annotation.partial_labels import UNKNOWN_LABEL
 from spanloom.config.options import Options
 from spanloom.corpora.reachability import RELATION_HORIZON
+from spanloom.errors import DataError
 from spanloom.tasks._base import TrainDocuments
 from spanloom.tasks._spans import Labels, word_bounds
 
@@ -215,6 +216,14 @@ def read_vocabulary(data: Mapping[str, Any]) -> Vocabulary:
     pairs = frozenset((label, role) for label, roles in dividing.items() for role in roles)
     events = EventScheme(triggers, roles, role_relations, pairs)
     return Vocabulary(*labels, events, *limits, attributes)
+
+
+def labels_of(task: str, collected: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of a task; raises ``DataError`` if there are none."""
+    labels = tuple(collected)
+    if not labels:
+        raise DataError(f"task {task!r}: expected a label to learn, its layer has none in train")
+    return labels
 
 
 def infer_span_vocabulary(

@@ -22,10 +22,10 @@ from spanloom.tasks._base import (
     TaskSetup,
     TaskType,
     TrainDocuments,
-    labels_of,
 )
 from spanloom.tasks._document_prediction import spans_and_relations
 from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
+from spanloom.tasks._vocabulary import labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses
 
 SPAN_F1 = Metrics(("span_f1",), score, lambda report: {"span_f1": report.spans.micro.f1})

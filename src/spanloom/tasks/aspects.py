@@ -18,11 +18,16 @@ from spanloom.nn.losses import labeled_spans_loss
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
-from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import GoldSpans, SpanMetrics, head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
-from spanloom.tasks._vocabulary import SelectedSpanOptions, infer_span_vocabulary, read_vocabulary
+from spanloom.tasks._vocabulary import (
+    SelectedSpanOptions,
+    infer_span_vocabulary,
+    labels_of,
+    read_vocabulary,
+)
 from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
 
 _SAMPLE = Document(

@@ -39,7 +39,7 @@ from spanloom.nn.span_decoding import (
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.spans import SpanInputs
 from spanloom.quantity import quantity
-from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import (
     PAIR_SCORERS,
     GoldPairs,
@@ -54,6 +54,7 @@ from spanloom.tasks._vocabulary import (
     SpanOptions,
     Vocabulary,
     infer_span_vocabulary,
+    labels_of,
     read_vocabulary,
 )
 from spanloom.tensors import CorefFeatures, PredictedRelations, PredictedSpans, SpanTargets

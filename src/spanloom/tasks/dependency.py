@@ -34,7 +34,6 @@ from spanloom.tasks._base import (
     TaskSetup,
     TaskType,
     TrainDocuments,
-    labels_of,
 )
 from spanloom.tasks._coverage import span_coverage_notes
 from spanloom.tasks._document_prediction import fragments_of_long_sentences, spans_and_relations
@@ -46,6 +45,7 @@ from spanloom.tasks._spans import (
     split_by_instance,
     word_bounds,
 )
+from spanloom.tasks._vocabulary import labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses, PredictedRelations, PredictedSpans
 from spanloom.tokenization import Bounds
 

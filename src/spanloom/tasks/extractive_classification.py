@@ -15,7 +15,7 @@ from spanloom.corpora.card import LabelPrompt
 from spanloom.data.instance_readers import ChoiceReader, InstanceReader
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
-from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._classification import SingleLabelMixin, text_vocabulary
 from spanloom.tasks._span_extraction import (
     FAMILY,
@@ -26,6 +26,7 @@ from spanloom.tasks._span_extraction import (
     independent_probs,
     merge_vocabularies,
 )
+from spanloom.tasks._vocabulary import labels_of
 from spanloom.tokenization import Bounds
 
 _SAMPLE = Document(

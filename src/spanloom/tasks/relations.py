@@ -41,7 +41,7 @@ from spanloom.nn.span_decoding import (
     TopSpans,
     WithoutLabel,
 )
-from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments, labels_of
+from spanloom.tasks._base import MetricValues, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import PAIR_SCORERS, SpanMetrics, head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._span_shapes import (
@@ -50,7 +50,7 @@ from spanloom.tasks._span_shapes import (
     shaped_gold,
     written_relations,
 )
-from spanloom.tasks._vocabulary import RelationOptions, Vocabulary, read_vocabulary
+from spanloom.tasks._vocabulary import RelationOptions, Vocabulary, labels_of, read_vocabulary
 from spanloom.tensors import PredictedSpans
 
 LabelPairs = tuple[tuple[str, str], ...]  # labels of the spans at a relation's head and tail

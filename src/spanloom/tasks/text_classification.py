@@ -23,7 +23,6 @@ from spanloom.tasks._base import (
     NewId,
     TaskSetup,
     TaskType,
-    labels_of,
 )
 from spanloom.tasks._classification import (
     LabelGold,
@@ -33,6 +32,7 @@ from spanloom.tasks._classification import (
     text_vocabulary,
 )
 from spanloom.tasks._span_extraction import cls_vectors
+from spanloom.tasks._vocabulary import labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses
 
 LabelProb = tuple[str, float]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers
@@ -65,28 +65,10 @@ def defer_interrupt(*, patient: bool = False) -> Iterator[Interrupt]:
         _set(before)
 
 
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Context manager: SIGTERM raises ``KeyboardInterrupt``, as Ctrl-C, unless it has a handler."""
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, _raise)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 def ignore_signals() -> None:
     """Ignore further signals: this process is about to end."""
     if threading.current_thread() is threading.main_thread():
         _set(dict.fromkeys(SIGNALS, signal.SIG_IGN))
-
-
-def _raise(_number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
 
 
 def _set(handlers: Mapping[signal.Signals, _Handler]) -> None:

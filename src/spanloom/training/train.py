@@ -23,10 +23,11 @@ from spanloom.model.plan import Plan
 from spanloom.model.precision import compute
 from spanloom.nn.masked_language import MaskedLMHead
 from spanloom.tensors import HeadInputs
+from spanloom.termination import terminable
 from spanloom.training import biases, samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
-from spanloom.training.interrupt import Stopped, ignore_signals, terminable
+from spanloom.training.interrupt import Stopped, ignore_signals
 from spanloom.training.lock import hold_lock
 from spanloom.training.loop import BEST, METRICS, OWN, Run
 from spanloom.training.masked_lm_weights import load_published
