@@ -175,7 +175,7 @@ def test_the_page_stands_alone(study, tmp_path):
     )
     assert [path.name for path in paths] == ["page.html", "page.csv", "page.json"]
     text = page.read_text()
-    assert text.count("<svg") == 3  # matrix, graph, curves
+    assert text.count("<svg") == 5  # matrix, graph, a curve of each of three tasks
     assert not re.findall(r"<(?:script|link|img|iframe)\b", text)
     assert not re.findall(r"""(?:src|href)=["']?http""", re.sub(r"xmlns\S*|xlink:href", "", text))
     assert "+10.00↑" in text

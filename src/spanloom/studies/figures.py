@@ -12,6 +12,7 @@ from spanloom.studies.results import Comparison, Result, names_of_scores, with_f
 
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
+_NAMED_PARTNERS = 2  # of a curve; more are counted, as their names would cover it
 
 
 def gain_matrix(results: Sequence[Result]) -> str | None:
@@ -100,23 +101,28 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     return to_svg(figure)
 
 
-def learning_curves(results: Sequence[Result]) -> str | None:
-    """Draw scores by number of examples, a line per task and partners; None without curves.
+def learning_curves(results: Sequence[Result]) -> dict[str, str]:
+    """Draw the scores of each task that has curves by number of examples, a line per partners.
 
-    All data, where it was learnt from too, is the last point.
+    Returns the drawings by what they show. All data, where it was learnt from too, is the last
+    point.
     """
     names = names_of_scores(results)
-    lines: dict[str, list[tuple[str, float, float]]] = {}
+    curves: dict[str, list[Result]] = {}
     for r in results:
         if r.design == "curve" or (r.design == SINGLE and _has_curve(results, r)):
-            partners = f" with {'+'.join(r.partners)}" if r.partners else ""
-            size = "all" if r.examples is None else str(r.examples)
-            point = size, 100 * r.scores.mean, 100 * r.scores.deviation
-            lines.setdefault(f"{names[r.task, r.metric]}{partners}", []).append(point)
-    if not lines:
-        return None
+            curves.setdefault(names[r.task, r.metric], []).append(r)
+    return {name: _learning_curve(own) for name, own in curves.items()}
+
+
+def _learning_curve(results: Sequence[Result]) -> str:
+    lines: dict[str, list[tuple[str, float, float]]] = {}
+    for r in results:
+        size = "all" if r.examples is None else str(r.examples)
+        point = size, 100 * r.scores.mean, 100 * r.scores.deviation
+        lines.setdefault(_beside(r.partners), []).append(point)
     sizes = sorted({size for points in lines.values() for size, _, _ in points}, key=_by_size)
-    figure, axes = new_figure((6.5, 4.0))
+    figure, axes = new_figure((5.5, 3.4))
     for name, points in lines.items():
         points.sort(key=lambda point: _by_size(point[0]))
         x = [sizes.index(size) for size, _, _ in points]
@@ -158,6 +164,12 @@ def probing_bars(name: str, accuracies: Sequence[Accuracy]) -> str:
     axes.set_title(name, fontsize=10)
     axes.legend(frameon=False)
     return to_svg(figure)
+
+
+def _beside(partners: Sequence[str]) -> str:
+    if len(partners) > _NAMED_PARTNERS:
+        return f"with {len(partners)} others"
+    return f"with {'+'.join(partners)}" if partners else "alone"
 
 
 def _has_curve(results: Sequence[Result], result: Result) -> bool:

@@ -106,11 +106,12 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
 
 def _figures(results: Sequence[Result]) -> list[str]:
     """Return the figures that these results allow."""
+    curves = figures.learning_curves(results).items()
     drawn = (
         (figures.gain_matrix(results), "Gain over the task alone, in points; arrows: significant."),
         (figures.control_matrix(results), "Gain over the task alone twice: with as many updates."),
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
-        (figures.learning_curves(results), "Scores by the number of training examples."),
+        *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]
 
