@@ -23,7 +23,9 @@ def make_row(job, scores, documents=(), metric="f1"):
             task: {
                 "dev": SplitScore(
                     {metric: score},
-                    scores_per_document(documents[task]).dumps() if task in documents else "",
+                    {metric: scores_per_document(documents[task]).dumps()}
+                    if task in documents
+                    else {},
                 )
             }
             for task, score in scores.items()

@@ -34,3 +34,24 @@ def test_each_condition_has_its_runs_and_their_recipes_resolve(path, tmp_path):
     assert {task for task, _ in conditions} == set(study.tasks)
     for job in study_plan.jobs.values():
         resolve(recipes.loads(yaml.dump(job.recipe), job.name))
+
+
+def test_the_models_of_figure_2_are_those_that_table_6_goes_on_from(tmp_path):
+    studies = [
+        load(ROOT / "papers/spanrel-jiang2020" / f"{n}.yaml") for n in ("figure-2", "table-6")
+    ]
+    for corpus in {name for study in studies for name in study.base.all_sources}:
+        (tmp_path / corpus).mkdir()
+    first, second = (plan(study, tmp_path, lambda keys: {}) for study in studies)
+    seed_1 = {c.job.key for c in first.cells if c.design == "single" and c.variant.seed == 1}
+    assert len(seed_1) == 8
+    assert seed_1 == {c.job.key for c in second.cells if c.design == "single"}
+
+
+def test_a_curve_of_all_tasks_is_scored_on_its_target_alone(tmp_path):
+    study = load(ROOT / "papers/spanrel-jiang2020/figure-3.yaml")
+    for corpus in study.base.all_sources:
+        (tmp_path / corpus).mkdir()
+    jobs = plan(study, tmp_path, lambda keys: {}).jobs.values()
+    assert len(jobs) == 45
+    assert {len(job.tasks) for job in jobs} == {1}

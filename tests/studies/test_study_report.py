@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
+from spanloom.errors import DataError
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
@@ -106,6 +107,52 @@ def test_a_chain_of_few_examples_is_compared_at_its_size(study):
     assert found.baseline.mean == pytest.approx(results["ner", "5 examples"].scores.mean)
 
 
+def two_metrics(rows):
+    """Give ner a main metric without counts of its own: the mean of f1 and of another."""
+    for row in rows.values():
+        for split in row.scores.get("ner", {}).values():
+            score = split.metrics["f1"]
+            split.metrics.clear()
+            split.metrics.update({"mean_f1": score + 0.1, "f1": score, "span_f1": score + 0.2})
+            split.per_document_counts["span_f1"] = split.per_document_counts["f1"]
+
+
+def test_each_metric_that_is_asked_for_is_reported_and_tested(study):
+    read = study(DESIGNS, metrics={"ner": ["f1", "span_f1"]})
+    planned, rows = filled(read, helped)
+    two_metrics(rows)
+    results = compare_conditions(read, planned, rows)
+    pair = {r.metric: r for r in results if (r.task, r.condition) == ("ner", "with pos")}
+    assert pair["span_f1"].scores.mean == pytest.approx(pair["f1"].scores.mean + 0.2)
+    assert [pair[name].comparison.arrow for name in ("f1", "span_f1")] == ["↑", "↑"]
+    assert {r.metric for r in results if r.task == "pos"} == {"f1"}
+    assert "ner span_f1" in to_text(results)
+    main = compare_conditions(study(DESIGNS), planned, rows)
+    assert {r.metric for r in main if r.task == "ner"} == {"mean_f1"}
+
+
+def test_a_metric_that_a_task_lacks_is_told(study):
+    read = study(DESIGNS, metrics={"ner": ["span_f2"]})
+    with pytest.raises(DataError, match="task 'ner' of a study: no metric 'span_f2'"):
+        compare_conditions(read, *filled(read, helped))
+
+
+def test_a_task_that_went_on_alone_is_compared_with_as_many_updates_alone_too(study):
+    designs = ["single", "pairs", "pairs-then-single", "single-then-single"]
+    read = study([{"design": name} for name in designs])
+
+    def score(task, job):
+        return 0.5 + 0.1 * (job.before is not None) + 0.02 * ("+" in job.name)
+
+    results = compare_conditions(read, *filled(read, score))
+    tuned = [r for r in results if r.design == "pairs-then-single"]
+    assert [r.comparison.gain for r in tuned] == pytest.approx([0.12] * 6)
+    assert [r.control.gain for r in tuned] == pytest.approx([0.02] * 6)
+    assert {r.control.arrow for r in tuned} == {"↑"}
+    assert all(r.control is None for r in results if r.design != "pairs-then-single")
+    assert "against alone twice +2.00↑" in to_text(results)
+
+
 def test_tables_hold_every_result(study):
     read = study(DESIGNS, seeds=[1, 2])
     results = compare_conditions(read, *filled(read, helped))
@@ -128,7 +175,7 @@ def test_the_page_stands_alone(study, tmp_path):
     )
     assert [path.name for path in paths] == ["page.html", "page.csv", "page.json"]
     text = page.read_text()
-    assert text.count("<svg") == 3  # matrix, graph, curves
+    assert text.count("<svg") == 5  # matrix, graph, a curve of each of three tasks
     assert not re.findall(r"<(?:script|link|img|iframe)\b", text)
     assert not re.findall(r"""(?:src|href)=["']?http""", re.sub(r"xmlns\S*|xlink:href", "", text))
     assert "+10.00↑" in text

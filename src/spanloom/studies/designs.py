@@ -47,10 +47,17 @@ class _Planner:
     base: Raw
     built: dict[tuple[object, ...], Job] = field(default_factory=dict)
 
-    def run(self, names: Sequence[str], settings: Settings = (), before: Job | None = None) -> Job:
-        """Return the job that learns some tasks jointly, scored on all of them."""
+    def run(
+        self,
+        names: Sequence[str],
+        settings: Settings = (),
+        before: Job | None = None,
+        measured: Sequence[str] = (),
+    ) -> Job:
+        """Return the job that learns some tasks jointly, scored on those measured, or on all."""
         names = [name for name in self.base["tasks"] if name in names]
-        content = (*names, settings, before.key if before else "")
+        scored = [name for name in names if name in measured] or names
+        content = (*names, settings, before.key if before else "", *scored)
         if content not in self.built:
             name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"
             # quoted, as a hash such as 57e21 would be read as a number
@@ -60,15 +67,15 @@ class _Planner:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
             spec = self.study.spec
-            given = [task for task in spec.gold_inputs if task in names]
+            given = [task for task in spec.gold_inputs if task in scored]
             self.built[content] = job(
-                name, recipe, self.data, names, spec.score, before, spec.weights, given
+                name, recipe, self.data, scored, spec.score, before, spec.weights, given
             )
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:
         """Return the cell of one task of a job."""
-        partners = tuple(name for name in job.tasks if name != task)
+        partners = tuple(name for name in job.recipe["tasks"] if name != task)
         return Cell(design, condition, task, self.variant, job, partners)
 
 
@@ -250,13 +257,13 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         for limited in limits if measured else ():
             sizes = _limits(limited, size)
             own = spec.settings_of(limited[0] if len(names) == 1 else None)
-            job = planner.run(names, (*_settings(study, spec.of), *own, *sizes))
-            for task in limited:
-                if task in measured:
-                    others = "+".join(name for name in names if name != task)
-                    condition = f"{size} examples" + (f", with {others}" if others else "")
-                    cell = planner.cell("curve", condition, task, job)
-                    yield replace(cell, examples=size)
+            scored = [name for name in limited if name in measured]
+            settings = (*_settings(study, spec.of), *own, *sizes)
+            job = planner.run(names, settings, measured=scored)
+            for task in scored:
+                others = "+".join(name for name in names if name != task)
+                condition = f"{size} examples" + (f", with {others}" if others else "")
+                yield replace(planner.cell("curve", condition, task, job), examples=size)
 
 
 def _is_measured(spec: CurveSpec, task: str, learnt: Sequence[str]) -> bool:

@@ -167,10 +167,13 @@ def _log_test_evaluation(
 
 
 def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> SplitScore | None:
-    """Return the scores of a task, main metric first; None where no document has its layer."""
+    """Return the scores of a task, main metric first; None where no document has its layer.
+
+    The mean of two metrics has no counts of its own, so those of every metric are kept.
+    """
     report = evaluation.evaluate_task(model, name, documents, log)
     if report is None:
         return None
     metrics = model.tasks[name].metrics(report)
-    counts = report.per_document_counts().get(next(iter(metrics)))
-    return SplitScore(metrics, counts.dumps() if counts is not None else "")
+    counts = report.per_document_counts()
+    return SplitScore(metrics, {key: counts[key].dumps() for key in metrics if key in counts})

@@ -1,6 +1,6 @@
 """Figures of a study as SVG: a matrix of gains, a graph of who helps whom, learning curves."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,29 +8,39 @@ import numpy as np
 from spanloom.studies.designs import SINGLE
 from spanloom.studies.drawing import new_figure, to_svg
 from spanloom.studies.probing import Accuracy
-from spanloom.studies.results import Result
+from spanloom.studies.results import Comparison, Result, names_of_scores, with_first_metrics
 
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
+_NAMED_PARTNERS = 2  # of a curve; more are counted, as their names would cover it
 
 
 def gain_matrix(results: Sequence[Result]) -> str | None:
-    """Draw the gain over the task alone: a row per condition, a column per task.
+    """Draw the gain over the task alone: a row per condition, a column per task and metric.
 
     Returns None where nothing is compared.
     """
-    compared = [r for r in results if r.comparison is not None and r.design != "curve"]
+    return _matrix(results, lambda r: None if r.design == "curve" else r.comparison)
+
+
+def control_matrix(results: Sequence[Result]) -> str | None:
+    """Draw the gain over the task alone twice; None where nothing is compared with that."""
+    return _matrix(results, lambda r: r.control)
+
+
+def _matrix(results: Sequence[Result], select: Callable[[Result], Comparison | None]) -> str | None:
+    compared = [(r, comparison) for r in results if (comparison := select(r)) is not None]
     if not compared:
         return None
-    conditions = list(dict.fromkeys(r.condition for r in compared))
-    tasks = list(dict.fromkeys(r.task for r in compared))
+    names = names_of_scores(r for r, _ in compared)
+    conditions = list(dict.fromkeys(r.condition for r, _ in compared))
+    tasks = list(dict.fromkeys(names.values()))
     gains = np.full((len(conditions), len(tasks)), np.nan)
     texts = {}
-    for r in compared:
-        at = conditions.index(r.condition), tasks.index(r.task)
-        assert r.comparison is not None
-        gains[at] = 100 * r.comparison.gain
-        texts[at] = f"{gains[at]:+.2f}{r.comparison.arrow}"
+    for r, comparison in compared:
+        at = conditions.index(r.condition), tasks.index(names[r.task, r.metric])
+        gains[at] = 100 * comparison.gain
+        texts[at] = f"{gains[at]:+.2f}{comparison.arrow}"
     size = 2.2 + 0.9 * len(tasks), 1.2 + 0.34 * len(conditions)
     figure, axes = new_figure(size)
     limit = max(100 * _LEAST_RANGE, float(np.nanmax(np.abs(gains))))
@@ -57,7 +67,7 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
 
     compared = [
         r
-        for r in results
+        for r in with_first_metrics(results)
         if r.comparison is not None and r.design == "pairs" and len(r.partners) == 1
     ]
     if not compared:
@@ -91,22 +101,28 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     return to_svg(figure)
 
 
-def learning_curves(results: Sequence[Result]) -> str | None:
-    """Draw scores by number of examples, a line per task and partners; None without curves.
+def learning_curves(results: Sequence[Result]) -> dict[str, str]:
+    """Draw the scores of each task that has curves by number of examples, a line per partners.
 
-    All data, where it was learnt from too, is the last point.
+    Returns the drawings by what they show. All data, where it was learnt from too, is the last
+    point.
     """
-    lines: dict[str, list[tuple[str, float, float]]] = {}
+    names = names_of_scores(results)
+    curves: dict[str, list[Result]] = {}
     for r in results:
         if r.design == "curve" or (r.design == SINGLE and _has_curve(results, r)):
-            partners = f" with {'+'.join(r.partners)}" if r.partners else ""
-            size = "all" if r.examples is None else str(r.examples)
-            point = size, 100 * r.scores.mean, 100 * r.scores.deviation
-            lines.setdefault(f"{r.task}{partners}", []).append(point)
-    if not lines:
-        return None
+            curves.setdefault(names[r.task, r.metric], []).append(r)
+    return {name: _learning_curve(own) for name, own in curves.items()}
+
+
+def _learning_curve(results: Sequence[Result]) -> str:
+    lines: dict[str, list[tuple[str, float, float]]] = {}
+    for r in results:
+        size = "all" if r.examples is None else str(r.examples)
+        point = size, 100 * r.scores.mean, 100 * r.scores.deviation
+        lines.setdefault(_beside(r.partners), []).append(point)
     sizes = sorted({size for points in lines.values() for size, _, _ in points}, key=_by_size)
-    figure, axes = new_figure((6.5, 4.0))
+    figure, axes = new_figure((5.5, 3.4))
     for name, points in lines.items():
         points.sort(key=lambda point: _by_size(point[0]))
         x = [sizes.index(size) for size, _, _ in points]
@@ -148,6 +164,12 @@ def probing_bars(name: str, accuracies: Sequence[Accuracy]) -> str:
     axes.set_title(name, fontsize=10)
     axes.legend(frameon=False)
     return to_svg(figure)
+
+
+def _beside(partners: Sequence[str]) -> str:
+    if len(partners) > _NAMED_PARTNERS:
+        return f"with {len(partners)} others"
+    return f"with {'+'.join(partners)}" if partners else "alone"
 
 
 def _has_curve(results: Sequence[Result], result: Result) -> bool:

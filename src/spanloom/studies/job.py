@@ -71,7 +71,7 @@ def job(
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
-    the rows of earlier runs valid. Nor are ``weights`` where there is one task, and
+    the rows of earlier runs valid. Nor are ``weights`` where one task is learnt, and
     ``gold_inputs`` where there are none.
     """
     sources = dict.fromkeys((*recipe.all_sources, *recipe.exclude_texts_of))
@@ -83,7 +83,7 @@ def job(
         "score": score,
         "before": None if before is None else before.key,
     }
-    if weights == "shared" and len(tasks) > 1:
+    if weights == "shared" and len(recipe.tasks) > 1:
         hashed["weights"] = weights
     if gold_inputs:
         hashed["gold_inputs"] = sorted(gold_inputs)

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from spanloom.errors import DataError, FormatError
 from spanloom.studies.correlation import Correlation, Pair, correlation_of
 from spanloom.studies.designs import AGAIN, PAIRS, SINGLE, TUNED_PAIRS
-from spanloom.studies.results import Result
+from spanloom.studies.results import Result, with_first_metrics
 from spanloom.studies.similarity import ATTENTION, COSINE, OVERLAP, Similarity
 
 GENERIC = "generic"
@@ -121,9 +121,10 @@ def _correlations(pairs: Sequence[Pair]) -> Iterator[Correlation]:
 def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str], float]]:
     """Return the design and baseline of gains, and the gain in points by (source, target).
 
-    With new heads beside kept ones, kept ones count. Raises ``DataError`` without pairs, and for
-    several trunks or sharing modes.
+    With new heads beside kept ones, kept ones count; of several metrics of a task the first does.
+    Raises ``DataError`` without pairs, and for several trunks or sharing modes.
     """
+    results = with_first_metrics(results)
     tuned = [r for r in results if r.design == TUNED_PAIRS and r.condition.endswith("alone")]
     chosen = tuned or [r for r in results if r.design == PAIRS]
     if not chosen:

@@ -106,17 +106,22 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
 
 def _figures(results: Sequence[Result]) -> list[str]:
     """Return the figures that these results allow."""
+    curves = figures.learning_curves(results).items()
     drawn = (
         (figures.gain_matrix(results), "Gain over the task alone, in points; arrows: significant."),
+        (figures.control_matrix(results), "Gain over the task alone twice: with as many updates."),
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
-        (figures.learning_curves(results), "Scores by the number of training examples."),
+        *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]
 
 
 def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
-    head = ("task", "condition", "metric", "score", "gain", "CPU minutes", "updates")
+    head = (
+        *("task", "condition", "metric", "score", "gain", "against alone twice"),
+        *("CPU minutes", "updates"),
+    )
     lines = []
     for r in results:
         gain, direction = "", ""
@@ -126,6 +131,7 @@ def _table(results: Sequence[Result]) -> str:
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="{direction}">{html.escape(gain)}</td>'
+            f"<td>{'' if r.control is None else html.escape(format_gain(r.control))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{"" if r.best_updates is None else round(r.best_updates)}</td>'
         )

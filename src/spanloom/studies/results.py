@@ -3,14 +3,16 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 
+from spanloom.config.options import did_you_mean
+from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.comparison import Scores, holm, is_higher
-from spanloom.studies.designs import JOINT, SINGLE
-from spanloom.studies.row import Row, Split, own_name, primary_score
+from spanloom.studies.designs import AGAIN, JOINT, SINGLE, TUNED, TUNED_PAIRS
+from spanloom.studies.row import Row, Split, own_name
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell, StudyPlan
 
@@ -46,6 +48,8 @@ class Result:
     """A task under a condition: scores of all seeds, and the comparison with its baseline.
 
     ``own_mean`` is the mean with the task's own best weights, where others are scored.
+    ``control`` compares a task that went on alone, after a run of several, with the same task alone
+    twice, which had as many updates, if the study has that.
     """
 
     design: str
@@ -63,6 +67,7 @@ class Result:
     own_mean: float | None = None
     best_updates: float | None = None
     comparison: Comparison | None = None
+    control: Comparison | None = None
 
     @property
     def group(self) -> tuple[str, str]:
@@ -77,14 +82,34 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
         if study.spec.score in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
             name = cell.design, cell.condition, cell.task, cell.variant.group
             groups.setdefault(name, []).append(cell)
-    pairs = [(cells, _result(cells, rows, study.spec.score)) for cells in groups.values()]
     compared = []
-    for cells, result in pairs:
-        baseline = _baseline(cells[0], [other for other, _ in pairs])
-        if baseline is not None and _source(cells[0]) == _source(baseline[0]):
-            result = _compare(result, cells, baseline, rows, study)
-        compared.append(result)
+    for cells in groups.values():
+        baseline = _baseline(cells[0], groups.values())
+        control = _control(cells[0], groups.values())
+        for metric in study.spec.metrics.get(cells[0].task, (None,)):
+            result = _result(cells, rows, study.spec.score, metric)
+            comparison = _compare(result, cells, baseline, rows, study)
+            again = _compare(result, cells, control, rows, study)
+            compared.append(replace(result, comparison=comparison, control=again))
     return _correct_p_values(compared)
+
+
+def names_of_scores(results: Iterable[Result]) -> dict[tuple[str, str], str]:
+    """Return what a task's metric is called: the task, with the metric if it has several."""
+    metrics: dict[str, dict[str, None]] = {}
+    for result in results:
+        metrics.setdefault(result.task, {})[result.metric] = None
+    return {
+        (task, metric): f"{task} {metric}" if len(own) > 1 else task
+        for task, own in metrics.items()
+        for metric in own
+    }
+
+
+def with_first_metrics(results: Iterable[Result]) -> list[Result]:
+    """Return the results of the first metric that is reported of each task."""
+    first: dict[str, str] = {}
+    return [r for r in results if r.metric == first.setdefault(r.task, r.metric)]
 
 
 def _source(cell: Cell) -> tuple[str, str]:
@@ -103,11 +128,21 @@ class _NoRow:
 _NO_ROW = _NoRow({})
 
 
-def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Result:
-    """Return the result of one condition, without a comparison."""
+def _result(
+    cells: Sequence[Cell], rows: Mapping[str, Row], split: Split, metric: str | None
+) -> Result:
+    """Return the result of one condition, without a comparison; by default of the main metric.
+
+    Raises ``DataError`` for a metric that the task lacks.
+    """
     first = cells[0]
     job_rows = [rows[cell.job.key] for cell in cells]
-    values = tuple(primary_score(row, first.task, split) for row in job_rows)
+    measured = job_rows[0].scores[first.task][split].metrics
+    metric = metric or next(iter(measured))
+    if metric not in measured:
+        hint = did_you_mean(metric, measured)
+        raise DataError(f"task {first.task!r} of a study: no metric {metric!r}{hint}")
+    values = tuple(_value(row, first.task, split, metric) for row in job_rows)
     minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
     return Result(
         design=first.design,
@@ -117,20 +152,24 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         trunk=first.variant.trunk,
         partners=first.partners,
         examples=first.examples,
-        metric=next(iter(job_rows[0].scores[first.task][split].metrics)),
+        metric=metric,
         seeds=tuple(cell.variant.seed for cell in cells),
         values=values,
         scores=Scores.of(values),
         cpu_minutes=minutes,
-        own_mean=_own_mean(job_rows, first.task, split),
+        own_mean=_own_mean(job_rows, first.task, split, metric),
         best_updates=_mean_best_updates(job_rows, first.task),
     )
 
 
-def _own_mean(job_rows: Sequence[Row], task: str, split: Split) -> float | None:
+def _value(row: Row, task: str, split: Split, metric: str) -> float:
+    return row.scores[task][split].metrics[metric]
+
+
+def _own_mean(job_rows: Sequence[Row], task: str, split: Split, metric: str) -> float | None:
     """Return the mean of the scores with a task's own best weights, None where a row has none."""
     own = [row.own_scores.get(task, {}).get(split) for row in job_rows]
-    values = [next(iter(score.metrics.values())) for score in own if score is not None]
+    values = [score.metrics[metric] for score in own if score is not None]
     return fmean(values) if len(values) == len(job_rows) else None
 
 
@@ -173,33 +212,43 @@ def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | 
     return None
 
 
+def _control(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
+    """Return the cells of the task alone twice, for one that went on alone after other tasks."""
+    if cell.design not in (TUNED, TUNED_PAIRS):
+        return None
+    same = (others for others in groups if others[0].design == AGAIN)
+    wanted = cell.task, cell.variant.group
+    return next((o for o in same if (o[0].task, o[0].variant.group) == wanted), None)
+
+
 def _compare(
     result: Result,
     cells: Sequence[Cell],
-    baseline: Sequence[Cell],
+    baseline: Sequence[Cell] | None,
     rows: Mapping[str, Row],
     study: Study,
-) -> Result:
-    """Return a result with its comparison, over the seeds that both have."""
+) -> Comparison | None:
+    """Return a comparison over the seeds that both have; None without such, or on other data."""
+    if baseline is None or _source(cells[0]) != _source(baseline[0]):
+        return None
     seeds = {cell.variant.seed for cell in cells} & {cell.variant.seed for cell in baseline}
     if not seeds:
-        return result
-    split, task, k = study.spec.score, result.task, study.spec.k
+        return None
+    split, task, metric, k = study.spec.score, result.task, result.metric, study.spec.k
     runs = [
         [rows[c.job.key] for c in side if c.variant.seed in seeds] for side in (cells, baseline)
     ]
-    scores, base = (Scores.of([primary_score(row, task, split) for row in side]) for side in runs)
+    scores, base = (Scores.of([_value(row, task, split, metric) for row in side]) for side in runs)
     direction = ""
     if len(seeds) > 1:
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
-    counts = [[_counts(row, task, split) for row in side] for side in runs]
-    p = _p_value(*counts)
-    return replace(result, comparison=Comparison(base, scores.mean - base.mean, p, direction))
+    counts = [[_counts(row, task, split, metric) for row in side] for side in runs]
+    return Comparison(base, scores.mean - base.mean, _p_value(*counts), direction)
 
 
-def _counts(row: Row, task: str, split: Split) -> DocumentCounts | None:
-    text = row.scores[task][split].per_document_counts
+def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | None:
+    text = row.scores[task][split].per_document_counts.get(metric)
     return loads(text) if text else None
 
 
@@ -215,14 +264,20 @@ def _p_value(
 
 
 def _correct_p_values(results: Sequence[Result]) -> list[Result]:
-    """Return the results with p-values corrected for their number."""
-    tested = [r.comparison.p for r in results if r.comparison and r.comparison.p is not None]
-    corrected = iter(holm(tested))
+    """Return the results with p-values corrected for their number, of either kind by itself."""
+    comparisons = _corrected([result.comparison for result in results])
+    controls = _corrected([result.control for result in results])
     return [
-        replace(r, comparison=replace(r.comparison, p=next(corrected)))
-        if r.comparison is not None and r.comparison.p is not None
-        else r
-        for r in results
+        replace(result, comparison=comparison, control=control)
+        for result, comparison, control in zip(results, comparisons, controls, strict=True)
+    ]
+
+
+def _corrected(comparisons: Sequence[Comparison | None]) -> list[Comparison | None]:
+    corrected = iter(holm([c.p for c in comparisons if c is not None and c.p is not None]))
+    return [
+        replace(c, p=next(corrected)) if c is not None and c.p is not None else c
+        for c in comparisons
     ]
 
 
@@ -233,15 +288,17 @@ def to_csv(results: Sequence[Result]) -> str:
     head = (
         "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
     )
-    writer.writerow([*head.split(), "baseline", "gain", "p", "direction", "own_mean"])
+    further = "baseline gain p direction own_mean control control_gain control_p"
+    writer.writerow([*head.split(), *further.split()])
     for r in results:
-        c = r.comparison
+        c, again = r.comparison, r.control
         writer.writerow(
             [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
             + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
             + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
+            + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
         )
     return stream.getvalue()
 
@@ -253,12 +310,13 @@ def to_json(results: Sequence[Result]) -> str:
 
 def to_text(results: Sequence[Result]) -> str:
     """Return the results as lines for a terminal, in points of 100."""
+    names = names_of_scores(results)
     lines = [
         (
-            f"{r.task}{_group_name(r)}",
+            f"{names[r.task, r.metric]}{_group_name(r)}",
             r.condition,
             format_score(r),
-            format_gain(r.comparison) if r.comparison else "",
+            "; ".join(_gains(r)),
         )
         for r in results
     ]
@@ -270,6 +328,13 @@ def to_text(results: Sequence[Result]) -> str:
         + "\n"
         for line in lines
     )
+
+
+def _gains(result: Result) -> Iterator[str]:
+    if result.comparison is not None:
+        yield format_gain(result.comparison)
+    if result.control is not None:
+        yield f"against alone twice {format_gain(result.control)}"
 
 
 def _group_name(result: Result) -> str:

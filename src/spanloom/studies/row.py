@@ -18,12 +18,12 @@ Split = Literal["dev", "test"]
 class SplitScore:
     """Scores of one task on one split.
 
-    The first of ``metrics`` is the main one. ``per_document_counts`` are the counts behind it, as
-    ``metrics.bootstrap`` reads them; empty for a metric that has none.
+    The first of ``metrics`` is the main one. ``per_document_counts`` are the counts behind each of
+    them that has any, as ``metrics.bootstrap`` reads them.
     """
 
     metrics: dict[str, float]
-    per_document_counts: str = ""
+    per_document_counts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
