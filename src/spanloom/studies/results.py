@@ -45,7 +45,8 @@ class Comparison:
 class Result:
     """A task under a condition: scores of all seeds, and the comparison with its baseline.
 
-    ``own_mean`` is the mean with the task's own best weights, where others are scored.
+    ``metrics`` are the means of all metrics of the task, that of ``metric`` first. ``own_mean`` is
+    the mean with the task's own best weights, where others are scored.
     """
 
     design: str
@@ -60,6 +61,7 @@ class Result:
     values: tuple[float, ...]
     scores: Scores
     cpu_minutes: float
+    metrics: Mapping[str, float]
     own_mean: float | None = None
     best_updates: float | None = None
     comparison: Comparison | None = None
@@ -108,6 +110,7 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
     first = cells[0]
     job_rows = [rows[cell.job.key] for cell in cells]
     values = tuple(primary_score(row, first.task, split) for row in job_rows)
+    metrics = _mean_metrics([row.scores[first.task][split].metrics for row in job_rows])
     minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
     return Result(
         design=first.design,
@@ -117,14 +120,21 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         trunk=first.variant.trunk,
         partners=first.partners,
         examples=first.examples,
-        metric=next(iter(job_rows[0].scores[first.task][split].metrics)),
+        metric=next(iter(metrics)),
         seeds=tuple(cell.variant.seed for cell in cells),
         values=values,
         scores=Scores.of(values),
         cpu_minutes=minutes,
+        metrics=metrics,
         own_mean=_own_mean(job_rows, first.task, split),
         best_updates=_mean_best_updates(job_rows, first.task),
     )
+
+
+def _mean_metrics(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each metric that all runs have, in the order of the first run."""
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    return {name: fmean(run[name] for run in runs) for name in names}
 
 
 def _own_mean(job_rows: Sequence[Row], task: str, split: Split) -> float | None:
