@@ -34,3 +34,13 @@ def test_each_condition_has_its_runs_and_their_recipes_resolve(path, tmp_path):
     assert {task for task, _ in conditions} == set(study.tasks)
     for job in study_plan.jobs.values():
         resolve(recipes.loads(yaml.dump(job.recipe), job.name))
+
+
+def test_the_tables_of_hmtl_share_their_joint_run(tmp_path):
+    keys = []
+    for name in ("table-3", "table-4", "table-5", "samplers"):
+        study = load(ROOT / "papers/hmtl-sanh2019" / f"{name}.yaml")
+        for corpus in (*study.base.all_sources, "wikigold", "litbank-coref"):
+            (tmp_path / corpus).mkdir(exist_ok=True)
+        keys.append(set(plan(study, tmp_path, lambda keys: {}).jobs))
+    assert len(set.intersection(*keys)) == 1
