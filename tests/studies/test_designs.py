@@ -241,6 +241,19 @@ def test_other_data_give_another_key(study, tmp_path):
     assert keys[0] != keys[1]
 
 
+def test_other_word_vectors_give_another_key(study, tmp_path):
+    corpus = RECIPES.parents[1] / "fixtures/tiny/analyses"
+    trunk = {"words": [{"static": "vectors.txt"}]}
+    read = study([JOINT], tasks=["ner"], settings=[f"tasks.ner.data={corpus}"], trunks=trunk)
+    keys = []
+    for row in ("a 1.0 2.0", "a 1.0 2.0", "a 1.0 2.5"):
+        data = tmp_path / str(len(keys))
+        data.mkdir()
+        (data / "vectors.txt").write_text(row + "\n")
+        keys += plan(read, data, rows_reader({})).jobs
+    assert keys[0] == keys[1] != keys[2]
+
+
 def test_jobs_survive_the_way_to_a_worker(study):
     chain = {"design": "chains", "orders": [["pos", ["ner", "dep"]]]}
     study_plan = planned(study([chain]))

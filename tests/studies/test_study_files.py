@@ -55,3 +55,13 @@ def test_a_curve_of_all_tasks_is_scored_on_its_target_alone(tmp_path):
     jobs = plan(study, tmp_path, lambda keys: {}).jobs.values()
     assert len(jobs) == 45
     assert {len(job.tasks) for job in jobs} == {1}
+
+
+def test_the_tables_of_hmtl_share_their_joint_run(tmp_path):
+    keys = []
+    for name in ("table-3", "table-4", "table-5", "samplers"):
+        study = load(ROOT / "papers/hmtl-sanh2019" / f"{name}.yaml")
+        for corpus in (*study.base.all_sources, "wikigold", "litbank-coref"):
+            (tmp_path / corpus).mkdir(exist_ok=True)
+        keys.append(set(plan(study, tmp_path, lambda keys: {}).jobs))
+    assert len(set.intersection(*keys)) == 1

@@ -13,6 +13,7 @@ from spanloom.errors import DataError
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
+from spanloom.studies.row import SplitScore
 
 DESIGNS = [
     {"design": "single"},
@@ -229,3 +230,29 @@ def test_updates_to_the_best_score_are_means_over_seeds(study):
         rows[key] = replace(row, best_updates={"ner": 10 + 20 * number})
     found = {r.task: r.best_updates for r in compare_conditions(read, planned, rows)}
     assert found == {"ner": 20.0, "pos": None, "dep": None}
+
+
+def test_all_metrics_are_means_over_seeds(study):
+    read = study([{"design": "joint"}], seeds=[1, 2])
+    planned = plan(read, RECIPES, rows_reader({}))
+    rows = {}
+    for number, (key, job) in enumerate(planned.jobs.items()):
+        metrics = {"conll_f1": 0.5, "muc": 0.2 + 0.2 * number}
+        scores = {task: {"dev": SplitScore(metrics)} for task in job.tasks}
+        rows[key] = replace(make_row(job, {}), scores=scores)
+    found = json.loads(to_json(compare_conditions(read, planned, rows)))
+    assert {entry["metric"] for entry in found} == {"conll_f1"}
+    assert found[0]["metrics"] == {"conll_f1": 0.5, "muc": pytest.approx(0.3)}
+
+
+def test_a_study_of_test_scores_is_reported_on_dev_too(study):
+    read = study([{"design": "joint"}], score="test")
+    planned = plan(read, RECIPES, rows_reader({}))
+    scores = {"dev": SplitScore({"f1": 0.6}), "test": SplitScore({"f1": 0.5})}
+    rows = {
+        key: replace(make_row(job, {}), scores=dict.fromkeys(job.tasks, scores))
+        for key, job in planned.jobs.items()
+    }
+    for split, score in (("test", 0.5), ("dev", 0.6)):
+        results = compare_conditions(read.scored_on(split), planned, rows)
+        assert {result.scores.mean for result in results} == {score}

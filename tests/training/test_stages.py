@@ -10,6 +10,7 @@ from workbench import events
 
 from spanloom.model import serialization
 from spanloom.training import checkpoint, loop, warm_start
+from spanloom.training.checkpoint import is_better
 from spanloom.training.loop import BEST, OWN, StageTrainer
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.validation import TrainingPredictor
@@ -220,3 +221,11 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
         dev = bench.fresh()[1].data[task].dev
         again = kept.tasks[task].score(TrainingPredictor(kept), dev)
         assert again[figure] == best, said
+
+
+@pytest.mark.parametrize(
+    ("score", "best", "better"),
+    [(0.0, None, True), (0.0, 0.0, True), (0.5, 0.5, False), (0.6, 0.5, True), (0.0, 0.5, False)],
+)
+def test_of_models_that_find_nothing_the_later_is_kept(score, best, better):
+    assert is_better(score, best) == better

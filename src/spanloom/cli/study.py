@@ -3,7 +3,7 @@
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spanloom.studies.execute import Folders
     from spanloom.studies.spec import Study
 
+Split = Literal["dev", "test"]
 app = typer.Typer(
     help="Studies: which task helps which, what an option does, how much data is enough.",
     no_args_is_help=True,
@@ -93,8 +94,13 @@ def report(
     data: Data = None,
     results: Results = None,
     settings: Settings = None,
+    split: Annotated[
+        Split | None, typer.Option(help="what is shown; default: what the study scores")
+    ] = None,
 ) -> None:
     """Write what a study has found so far: a page, and its numbers as .csv and .json beside it.
+
+    Rows of a study that scores test have the scores on dev, too: --split dev shows these.
 
     Example: spanloom study report recipes/studies/sharing.yaml --data glad/ -o sharing.html
     """
@@ -106,10 +112,12 @@ def report(
         raise WrongUse(f"-o {out}: expected a name that ends in .html")
     study, folders = open_study(file, data, None, results, settings)
     planned, rows = read_rows(study, folders)
-    comparisons = compare_conditions(study, planned, rows)
+    shown = study if split is None else study.scored_on(split)  # keys are of the study itself
+    comparisons = compare_conditions(shown, planned, rows)
     if not comparisons:
-        raise DataError(f"{folders.results}: no row of this study; spanloom study run makes them")
-    for path in write_report(study, planned, rows, comparisons, out):
+        missing = f"no row of this study with scores on {shown.spec.score}"
+        raise DataError(f"{folders.results}: {missing}; spanloom study run makes them")
+    for path in write_report(shown, planned, rows, comparisons, out):
         log(f"written to {path}")
 
 

@@ -70,6 +70,7 @@ def job(
 ) -> Job:
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
+    Files of the trunk that are in ``data``, such as word vectors, are hashed as the corpora are.
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
     the rows of earlier runs valid. Nor are ``weights`` where one task is learnt, and
     ``gold_inputs`` where there are none.
@@ -83,6 +84,8 @@ def job(
         "score": score,
         "before": None if before is None else before.key,
     }
+    if trunk := _trunk_files(recipe, data):
+        hashed["trunk"] = {name: data_hash(path) for name, path in trunk.items()}
     if weights == "shared" and len(recipe.tasks) > 1:
         hashed["weights"] = weights
     if gold_inputs:
@@ -93,9 +96,16 @@ def job(
     return Job(name, recipes.to_plain(recipe), tuple(tasks), *scored)
 
 
+def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
+    """Return the files and folders that embedders read from ``data``, by their names there."""
+    values = (value for part in recipe.trunk for value in part.options.values())
+    names = [value for value in values if isinstance(value, str) and value]
+    return {name: data / name for name in names if (data / name).exists()}
+
+
 @cache
 def data_hash(path: Path) -> str:
-    """Return the SHA-256 of a corpus: of the names and bytes of its files, in their order."""
+    """Return the SHA-256 of a folder or file: of the names and bytes of its files, in order."""
     digest = hashlib.sha256()
     files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
     for file in files:

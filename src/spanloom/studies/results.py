@@ -47,6 +47,7 @@ class Comparison:
 class Result:
     """A task under a condition: scores of all seeds, and the comparison with its baseline.
 
+    ``metrics`` are the means of all metrics of the task, of which ``metric`` is reported.
     ``own_mean`` is the mean with the task's own best weights, where others are scored.
     ``control`` compares a task that went on alone, after a run of several, with the same task alone
     twice, which had as many updates, if the study has that.
@@ -64,6 +65,7 @@ class Result:
     values: tuple[float, ...]
     scores: Scores
     cpu_minutes: float
+    metrics: Mapping[str, float]
     own_mean: float | None = None
     best_updates: float | None = None
     comparison: Comparison | None = None
@@ -137,10 +139,10 @@ def _result(
     """
     first = cells[0]
     job_rows = [rows[cell.job.key] for cell in cells]
-    measured = job_rows[0].scores[first.task][split].metrics
-    metric = metric or next(iter(measured))
-    if metric not in measured:
-        hint = did_you_mean(metric, measured)
+    metrics = _mean_metrics([row.scores[first.task][split].metrics for row in job_rows])
+    metric = metric or next(iter(metrics))
+    if metric not in metrics:
+        hint = did_you_mean(metric, metrics)
         raise DataError(f"task {first.task!r} of a study: no metric {metric!r}{hint}")
     values = tuple(_value(row, first.task, split, metric) for row in job_rows)
     minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
@@ -157,9 +159,16 @@ def _result(
         values=values,
         scores=Scores.of(values),
         cpu_minutes=minutes,
+        metrics=metrics,
         own_mean=_own_mean(job_rows, first.task, split, metric),
         best_updates=_mean_best_updates(job_rows, first.task),
     )
+
+
+def _mean_metrics(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each metric that all runs have, in the order of the first run."""
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    return {name: fmean(run[name] for run in runs) for name in names}
 
 
 def _value(row: Row, task: str, split: Split, metric: str) -> float:

@@ -1,7 +1,7 @@
 """The file of a study: a base recipe, its tasks, seeds, sharing modes, trunks, and designs."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -190,6 +190,10 @@ class Study:
     def tasks(self) -> tuple[str, ...]:
         """The tasks that are measured."""
         return (*self.joint_tasks, *self.spec.single_only)
+
+    def scored_on(self, split: Literal["dev", "test"]) -> "Study":
+        """Return the study with another split to report; its runs would have other keys."""
+        return replace(self, spec=self.spec.model_copy(update={"score": split}))
 
 
 def load(path: Path, settings: Settings = ()) -> Study:

@@ -5,7 +5,6 @@ the seed and the number of the update.
 """
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -81,7 +80,7 @@ class Progress:
 
     def improves(self, task: str, value: float) -> bool:
         """Return whether a task's score is its best so far; note it, and the updates it took."""
-        if value <= self.best_per_task.get(task, -math.inf):
+        if not is_better(value, self.best_per_task.get(task)):
             return False
         self.best_per_task[task] = value
         self.best_updates[task] = self.task_updates.get(task, 0)
@@ -105,6 +104,15 @@ class Progress:
         """Return the rates, as a fraction of their maxima, after this share of the stage."""
         schedule = SCHEDULES[spec.lr_schedule]
         return schedule(share, self.warmup_of(spec), self.lr_halvings) * self.lr_scale
+
+
+def is_better(score: float, best: float | None) -> bool:
+    """Return whether a dev score is better than the best so far (None: there is none).
+
+    While nothing is found, at 0, the later model counts: it has learnt more, and a tuned bias may
+    let it find something.
+    """
+    return best is None or score > best or score == best == 0
 
 
 def save(

@@ -329,7 +329,7 @@ class StageTrainer:
         """Save the model if it is the best of this stage; return whether it is."""
         progress = self.progress
         score = validation.selection_score(metrics, self.spec)
-        better = progress.best is None or score > progress.best
+        better = checkpoint.is_better(score, progress.best)
         if better:
             progress.best, progress.metrics = score, metrics
             progress.best_epoch = progress.epochs_done
