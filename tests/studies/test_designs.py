@@ -286,6 +286,16 @@ def test_an_oracle_learns_with_the_tasks_that_help(study):
     assert study_plan.waiting == ()
 
 
+def test_an_oracle_waits_for_the_pairs_of_its_own_task_alone(study):
+    designs = [SINGLE, PAIRS, {"design": "oracle"}]
+    rows = rows_of(planned(study(designs)), HELPED)
+    for missing, done in (({"pos", "ner"}, {"dep"}), ({"dep"}, {"pos", "ner"})):
+        known = {key: row for key, row in rows.items() if row.scores.keys() != missing}
+        study_plan = planned(study(designs), known)
+        assert {cell.task for cell in study_plan.cells if cell.design == "oracle"} == done
+        assert study_plan.waiting == ("oracle",)
+
+
 def test_an_oracle_of_both_sees_who_is_missed(study):
     both = {"design": "oracle", "of": ["pairs", "all-but-one"]}
     designs = [SINGLE, JOINT, PAIRS, ALL_BUT_ONE, both]

@@ -10,6 +10,7 @@ import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.errors import DataError
+from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
@@ -73,6 +74,31 @@ def test_one_seed_gives_no_direction(study):
         for r in compare_conditions(read, *filled(read, helped))
         if r.comparison
     } == {""}
+
+
+def test_all_but_one_is_compared_with_all(study):
+    """The paper's table 6; without a run of all tasks, with the task alone."""
+    designs = [{"design": "single"}, {"design": "joint"}, {"design": "all-but-one"}]
+    for used, expected in ((designs, ("joint", -0.1)), (designs[::2], ("single", 0.0))):
+        read = study(used)
+        results = compare_conditions(read, *filled(read, helped))
+        (found,) = (r for r in results if (r.task, r.condition) == ("ner", "without pos"))
+        assert found.comparison.against == expected[0]
+        assert found.comparison.gain == pytest.approx(expected[1])
+
+
+def test_the_table_counts_who_is_higher_and_who_is_lower(study):
+    read = study(DESIGNS[:2], seeds=[1, 2])
+    text = condition_table(compare_conditions(read, *filled(read, helped)))
+    lines = [re.findall(r"<t[dh][^>]*>([^<]*)", row) for row in text.split("<tr>")[1:]]
+    assert lines[0] == ["condition", "pos", "ner", "dep", "↑", "↓"]
+    table = {name: cells for name, *cells in lines}
+    assert table["single"] == ["50.15", "50.15", "50.15", "", ""]
+    assert table["with pos"] == ["", "60.15↑", "50.15", "1", "0"]
+    assert table["with ner"] == ["50.15", "", "45.15↓", "0", "1"]
+    assert table["pairs, mean"] == ["50.15", "55.15", "47.65", "", ""]
+    assert table["pairs, higher"] == ["0", "1", "0", "", ""]
+    assert table["pairs, lower"] == ["0", "0", "1", "", ""]
 
 
 def test_few_documents_are_not_tested(study):

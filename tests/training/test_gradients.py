@@ -164,3 +164,33 @@ def test_weights_that_cannot_act_are_told(weights, tasks, share, limit, lines):
     spec = StageSpec(tasks=tasks, loss_weights=weights, max_grad_norm=limit)
     warnings = [*iter_weight_warnings(0, spec), clipping_warning(share, spec)]
     assert len([warning for warning in warnings if warning]) == lines
+
+
+TAGGERS = {
+    name: {"data": "corpus", "kind": "sequence_tagging", "level": "low", "layer": layer}
+    for name, layer in (("names", "main"), ("others", "main"))
+}
+
+
+@pytest.mark.parametrize("sharing", ["separate-heads", "task-embedding", "task-token"])
+def test_without_a_transformer_the_batches_of_tasks_are_encoded_at_once(bench, tmp_path, sharing):
+    """One pass over all sentences gives the gradients of each task's own pass."""
+    stages = [{"tasks": list(TAGGERS), "sampler": "balanced", "precision": "fp32"}]
+    stages[0]["batch_sentences"] = 4
+    made = {"tasks": TAGGERS, "levels": LEVELS[:1], "stages": stages, "sharing": sharing}
+    run = bench.run(tmp_path, trunk=[{"characters": "gru"}], **made)
+    trainer = StageTrainer(run, run.recipe.stages[0])
+    update = trainer.draw_epoch()[0]
+    assert [batch.tasks for batch in update] == [("names",), ("others",)]
+    passes = []
+    run.model.network.levels["low"].register_forward_hook(lambda *_: passes.append(1))
+    together, (losses,) = _gradient(trainer, update)
+    assert len(passes) == 1
+    apart, parts = _gradient(trainer, *((batch,) for batch in update))
+    assert len(passes) == 3
+    assert together.keys() == apart.keys()
+    for key, grad in apart.items():
+        torch.testing.assert_close(together[key], grad, msg=key)
+    for part in parts:
+        for name, loss in part.items():
+            torch.testing.assert_close(losses[name], loss, msg=name)

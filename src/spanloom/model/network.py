@@ -96,12 +96,33 @@ class Network(nn.Module):
 
         A span layer projects these once for all tasks that read it.
         """
-        names = list(tasks)
+        (inputs,) = self.head_inputs_of_parts(batch, [(batch, list(tasks))])
+        return inputs
+
+    def head_inputs_of_parts(
+        self, batch: Batch, parts: Sequence[tuple[Batch, Sequence[str]]]
+    ) -> list[dict[str, HeadInputs]]:
+        """Return the inputs of heads where parts of a batch are of different tasks.
+
+        ``parts`` are batches by themselves, each with its tasks; ``batch``, which is encoded, has
+        the instances of all of them, one part after the other. Several parts have no `[CLS]`.
+        """
+        names = list(dict.fromkeys(name for _, tasks in parts for name in tasks))
         encoded = self.encode(batch, {self.routes[name].level for name in names})
         by_level = {
             name: inputs if name == PIECES else _in_product_format(inputs)
             for name, inputs in encoded.items()
         }
+        levels_of_parts = [by_level] if len(parts) == 1 else _split(by_level, [b for b, _ in parts])
+        return [
+            self._head_inputs(part, names, levels)
+            for (part, names), levels in zip(parts, levels_of_parts, strict=True)
+        ]
+
+    def _head_inputs(
+        self, batch: Batch, names: Iterable[str], by_level: Mapping[str, HeadInputs]
+    ) -> dict[str, HeadInputs]:
+        """Return the inputs of each task's head from the vectors of its level."""
         spans: dict[str, SpanFeatures] = {}
         for route in map(self.routes.__getitem__, names):
             if route.span_layer is not None and route.span_layer not in spans:
@@ -228,6 +249,20 @@ def _in_product_format(inputs: HeadInputs) -> HeadInputs:
     if torch.is_grad_enabled() or not torch.is_autocast_enabled(words.device.type):
         return inputs
     return replace(inputs, word_vectors=words.to(torch.get_autocast_dtype(words.device.type)))
+
+
+def _split(
+    by_level: Mapping[str, HeadInputs], parts: Sequence[Batch]
+) -> list[dict[str, HeadInputs]]:
+    """Split the vectors of each level by the words of some batches, which have them in order."""
+    sizes = [int(part.instances[-1, 1]) for part in parts]
+    split: list[dict[str, HeadInputs]] = [{} for _ in parts]
+    for name, inputs in by_level.items():
+        tokens = inputs.word_vectors if inputs.token_vectors is None else inputs.token_vectors
+        of_parts = zip(inputs.word_vectors.split(sizes), tokens.split(sizes), strict=True)
+        for part, (words, own_tokens) in zip(split, of_parts, strict=True):
+            part[name] = HeadInputs(words, token_vectors=own_tokens)
+    return split
 
 
 def _text_vectors(words: Float[Tensor, "word dim"], batch: Batch) -> HeadInputs:

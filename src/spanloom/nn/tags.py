@@ -47,11 +47,13 @@ class CRF(nn.Module):
         self,
         emissions: Float[Tensor, "seq word tag"],
         lengths: Int[Tensor, " seq"],
+        ids: Int[Tensor, " tag"] | None = None,
         rules: TagRules | None = None,
     ) -> LinearChain:
         """Return the CRF of padded sentences; ``lengths`` count the words of each.
 
-        Its own rules hold, and ``rules`` beside them.
+        Emissions are of all its tags, or of those with some ``ids`` alone. Its own rules hold, and
+        ``rules`` (of all tags) beside them.
         """
         never: tuple[Tensor, ...] = self.never_first, self.never_after, self.never_last
         if rules is not None:
@@ -61,6 +63,8 @@ class CRF(nn.Module):
         starts = self.start_transitions.float().masked_fill(never[0], _FORBIDDEN)
         follow = self.transitions.float().masked_fill(never[1], _FORBIDDEN)
         ends = self.end_transitions.float().masked_fill(never[2], _FORBIDDEN)
+        if ids is not None:
+            follow, starts, ends = follow[ids[:, None], ids], starts[ids], ends[ids]
         return LinearChain(emissions, lengths, follow, starts, ends)
 
     def squared_transitions(self) -> Float[Tensor, ""]:
@@ -130,22 +134,25 @@ class Tagger(nn.Module):
         """Return the best tag of each word and its marginal probability.
 
         Only tags in ``allowed`` (at least one; None for all) are candidates: one task's own in a
-        union of several tag sets. ``rules`` are those of the task's scheme, where the union allows
-        more. Probabilities are normalised over these tags and sequences.
+        union of several tag sets, so that a small task is decoded fast in a large union. ``rules``
+        are those of the task's scheme, where the union allows more. Probabilities are normalised
+        over these tags and sequences.
         """
         emissions = self(words)
+        ids = torch.arange(emissions.shape[1], device=words.device)
         if allowed is not None:
-            emissions = emissions.masked_fill(~allowed, -torch.inf)
+            ids = ids[allowed]
+        emissions = emissions[:, ids]
         if self.crf is None:
-            probs, tags = emissions.softmax(-1).max(-1)
-            return tags, probs
+            probs, best = emissions.softmax(-1).max(-1)
+            return ids[best], probs
         tags = torch.zeros(len(words), dtype=torch.long, device=words.device)
         probs = emissions.new_zeros(len(words))
-        for indices, lengths in padded_groups(sentences, _CHUNK // emissions.shape[1]):
-            chain = self.crf(pad(emissions, indices), lengths, rules)
+        for indices, lengths in padded_groups(sentences, _CHUNK // len(ids)):
+            chain = self.crf(pad(emissions, indices), lengths, ids, rules)
             is_word = chain.word_mask()
             path, _ = viterbi(chain)
             path_probs = marginals(chain).gather(2, path[:, :, None])[:, :, 0]
-            tags[indices[is_word]] = path[is_word]
+            tags[indices[is_word]] = ids[path[is_word]]
             probs[indices[is_word]] = path_probs[is_word]
         return tags, probs

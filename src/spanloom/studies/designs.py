@@ -19,7 +19,6 @@ from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
     ChainsSpec,
     CurveSpec,
-    Design,
     DesignSpec,
     GridSpec,
     OracleSpec,
@@ -34,6 +33,7 @@ from spanloom.studies.study_plan import Cell, StudyPlan, Variant
 
 SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
 AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
+ALL_BUT_ONE = "all-but-one"
 ReadRows = Callable[[Iterable[str]], Mapping[str, Row]]
 
 
@@ -93,10 +93,10 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
     waiting = []
     for design in study.designs:
         if isinstance(design.spec, OracleSpec):
-            oracle_cells = _oracle(study, of_study, design, cells, read_rows)
-            if oracle_cells is None:
+            oracle_cells = _oracle(study, of_study, design.spec, cells, read_rows)
+            if len(oracle_cells) < len(of_study) * len(study.joint_tasks):
                 waiting.append(design.name)
-            cells += oracle_cells or []
+            cells += oracle_cells
         else:
             for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 planned = _PLANS[design.name](planner, design.spec)
@@ -209,7 +209,7 @@ def _all_but_one(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         kept = [name for name in names if name != left_out]
         job = planner.run(kept, spec.settings)
         for task in kept:
-            yield planner.cell("all-but-one", f"without {left_out}", task, job)
+            yield planner.cell(ALL_BUT_ONE, f"without {left_out}", task, job)
 
 
 def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -314,7 +314,7 @@ _PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
     AGAIN: _single_then_single,
     PAIRS: _pairs,
     TUNED_PAIRS: _pairs_then_single,
-    "all-but-one": _all_but_one,
+    ALL_BUT_ONE: _all_but_one,
     "subsets": _subsets,
     "chains": _chains,
     "curve": _curve,
@@ -325,47 +325,48 @@ _PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
 def _oracle(
     study: Study,
     planners: Iterable[_Planner],
-    design: Design,
+    spec: OracleSpec,
     cells: Sequence[Cell],
     read_rows: ReadRows,
-) -> list[Cell] | None:
-    """Return each task with all tasks that help it; None while rows are missing.
+) -> list[Cell]:
+    """Return each task with all tasks that help it, as far as the rows that tell this are there.
 
     A task helps another if their pair is higher than the other alone (Changpinyo et al. 2018,
     section 3.4), or if leaving it out of all makes the other lower. A task that none helps is
     measured by its own single run. Helpers are chosen on dev.
     """
-    spec = design.spec
-    assert isinstance(spec, OracleSpec)
-    needed = [cell for cell in cells if cell.design in (SINGLE, JOINT, *spec.of)]
-    keys = {cell.job.key for cell in needed}
-    rows = read_rows(keys)
-    if rows.keys() < keys:
-        return None
+    read = {SINGLE, *spec.of, *([JOINT] if ALL_BUT_ONE in spec.of else [])}
+    needed = [cell for cell in cells if cell.design in read]
+    rows = read_rows({cell.job.key for cell in needed})
     oracle_cells = []
     for planner in planners:
         group = [cell for cell in needed if cell.variant.group == planner.variant.group]
         for task in study.joint_tasks:
-            helpers = sorted(_helpers(study, task, spec, group, rows))
-            single = spec.settings_of(task) or _settings(study, SINGLE, task)
-            job = (
-                planner.run([task, *helpers], spec.settings or _settings(study, PAIRS))
-                if helpers
-                else planner.run([task], single)
-            )
-            oracle_cells.append(planner.cell("oracle", "oracle", task, job))
+            own = [cell for cell in group if cell.task == task]
+            if all(cell.job.key in rows for cell in own):
+                helpers = _helpers(study, task, spec, own, rows)
+                job = _oracle_job(study, planner, task, spec, helpers)
+                oracle_cells.append(planner.cell("oracle", "oracle", task, job))
     return oracle_cells
+
+
+def _oracle_job(
+    study: Study, planner: _Planner, task: str, spec: OracleSpec, helpers: Iterable[str]
+) -> Job:
+    """Return the run of a task with its helpers, or alone if there are none."""
+    if names := list(helpers):
+        return planner.run([task, *names], spec.settings or _settings(study, PAIRS))
+    return planner.run([task], spec.settings_of(task) or _settings(study, SINGLE, task))
 
 
 def _helpers(
     study: Study, task: str, spec: OracleSpec, cells: Sequence[Cell], rows: Mapping[str, Row]
 ) -> Iterator[str]:
-    """Yield the tasks that help a task."""
+    """Yield the tasks that help a task; ``cells`` are its own."""
     scores: dict[str, list[float]] = {}
     for cell in cells:
-        if cell.task == task:
-            score = primary_score(rows[cell.job.key], task, "dev")
-            scores.setdefault(cell.condition, []).append(score)
+        score = primary_score(rows[cell.job.key], task, "dev")
+        scores.setdefault(cell.condition, []).append(score)
     spread = {condition: Scores.of(values) for condition, values in scores.items()}
     for other in study.joint_tasks:
         pair, without = spread.get(f"with {other}"), spread.get(f"without {other}")

@@ -7,6 +7,8 @@ from pathlib import Path
 from spanloom.atomic_io import write_file
 from spanloom.errors import PackageMissing
 from spanloom.studies import figures, probing
+from spanloom.studies.condition_table import condition_table
+from spanloom.studies.designs import JOINT
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
 from spanloom.studies.probing import Accuracy
@@ -80,6 +82,7 @@ def _study_page(
         if name:
             parts.append(f"<h2>{html.escape(name)}</h2>")
         parts += _figures(own)
+        parts.append(condition_table(own))
         parts.append(_table(own))
     parts.append(_notes(study, rows))
     return page(f"Study: {study.name}", parts)
@@ -107,13 +110,21 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
 def _figures(results: Sequence[Result]) -> list[str]:
     """Return the figures that these results allow."""
     curves = figures.learning_curves(results).items()
+    over_all, others = _by_baseline(results)
     drawn = (
-        (figures.gain_matrix(results), "Gain over the task alone, in points; arrows: significant."),
+        (figures.gain_matrix(others), "Gain over the task alone, in points; arrows: significant."),
+        (figures.gain_matrix(over_all), "Gain over all tasks together, in points."),
         (figures.control_matrix(results), "Gain over the task alone twice: with as many updates."),
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]
+
+
+def _by_baseline(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
+    """Return what is compared with all tasks together, then all else."""
+    over_all = [r for r in results if r.comparison and r.comparison.against == JOINT]
+    return over_all, [r for r in results if r not in over_all]
 
 
 def _table(results: Sequence[Result]) -> str:

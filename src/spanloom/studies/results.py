@@ -11,7 +11,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.comparison import Scores, holm, is_higher
-from spanloom.studies.designs import AGAIN, JOINT, SINGLE, TUNED, TUNED_PAIRS
+from spanloom.studies.designs import AGAIN, ALL_BUT_ONE, JOINT, SINGLE, TUNED, TUNED_PAIRS
 from spanloom.studies.row import Row, Split, own_name
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell, StudyPlan
@@ -27,9 +27,11 @@ class Comparison:
     ``gain`` is the difference of means. ``p`` is of the paired bootstrap over documents, and over
     seeds if there are several, Holm-corrected over all comparisons of the study; None where there
     are fewer than ten documents or no counts. ``direction`` is "higher", "lower" or "" by means and
-    deviations (Changpinyo et al. 2018, section 3.2); with one seed always "".
+    deviations (Changpinyo et al. 2018, section 3.2); with one seed always "". ``against`` is the
+    condition of the baseline.
     """
 
+    against: str
     baseline: Scores
     gain: float
     p: float | None
@@ -195,8 +197,8 @@ def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | 
     """Return the cells that a condition is compared with: the task alone, as far as possible.
 
     What learns from fewer examples is compared with the task alone on as many; a point of a
-    grid with the run whose options it changes; a design with a label with the same design without
-    one, where the study has that.
+    grid with the run whose options it changes; all tasks but one with all of them, and a design
+    with a label with the same design without one, where the study has that.
     """
     if cell.label:
         condition = cell.condition.removesuffix(f", {cell.label}")
@@ -205,18 +207,17 @@ def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | 
             named = (other.design, other.condition, other.label) == (cell.design, condition, "")
             if named and other.task == cell.task and other.variant.group == cell.variant.group:
                 return others
-    wanted: tuple[str, int | str | None] = (SINGLE, None)
     if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
         return None
-    if cell.examples is not None:
-        wanted = ("curve", cell.examples)
-    elif cell.design == "grid" and cell.partners:
-        wanted = (JOINT, None)
-    for others in groups:
-        other = others[0]
-        same = other.task == cell.task and other.variant.group == cell.variant.group
-        if same and (other.design, other.examples) == wanted:
-            if other.design != "curve" or not other.partners:
+    same = [
+        others
+        for others in groups
+        if (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
+        and not (others[0].design == "curve" and others[0].partners)
+    ]
+    for wanted in _baseline_designs(cell):
+        for others in same:
+            if (others[0].design, others[0].examples) == wanted:
                 return others
     return None
 
@@ -228,6 +229,15 @@ def _control(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | N
     same = (others for others in groups if others[0].design == AGAIN)
     wanted = cell.task, cell.variant.group
     return next((o for o in same if (o[0].task, o[0].variant.group) == wanted), None)
+
+
+def _baseline_designs(cell: Cell) -> list[tuple[str, int | str | None]]:
+    """Return designs and numbers of examples that a cell is compared with, the best one first."""
+    if cell.examples is not None:
+        return [("curve", cell.examples)]
+    if cell.design == "grid" and cell.partners:
+        return [(JOINT, None)]
+    return [(JOINT, None), (SINGLE, None)] if cell.design == ALL_BUT_ONE else [(SINGLE, None)]
 
 
 def _compare(
@@ -253,7 +263,8 @@ def _compare(
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
     counts = [[_counts(row, task, split, metric) for row in side] for side in runs]
-    return Comparison(base, scores.mean - base.mean, _p_value(*counts), direction)
+    against, gain = baseline[0].condition, scores.mean - base.mean
+    return Comparison(against, base, gain, _p_value(*counts), direction)
 
 
 def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | None:
@@ -297,7 +308,7 @@ def to_csv(results: Sequence[Result]) -> str:
     head = (
         "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
     )
-    further = "baseline gain p direction own_mean control control_gain control_p"
+    further = "against baseline gain p direction own_mean control control_gain control_p"
     writer.writerow([*head.split(), *further.split()])
     for r in results:
         c, again = r.comparison, r.control
@@ -305,7 +316,8 @@ def to_csv(results: Sequence[Result]) -> str:
             [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
             + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
-            + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
+            + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p] if c else [""] * 4)
+            + [c.direction if c else ""]
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
             + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
         )
