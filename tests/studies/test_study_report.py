@@ -182,3 +182,17 @@ def test_updates_to_the_best_score_are_means_over_seeds(study):
         rows[key] = replace(row, best_updates={"ner": 10 + 20 * number})
     found = {r.task: r.best_updates for r in compare_conditions(read, planned, rows)}
     assert found == {"ner": 20.0, "pos": None, "dep": None}
+
+
+def test_other_metrics_are_means_over_seeds(study):
+    read = study([{"design": "single"}], seeds=[1, 2], tasks=["ner"])
+    planned, rows = filled(read, helped)
+    for key, row in rows.items():
+        score = row.scores["ner"]["dev"]
+        further = score.metrics | {"exact": row.recipe["seed"] / 10}
+        scores = {"ner": {"dev": replace(score, metrics=further)}}
+        rows[key] = replace(row, scores=scores)
+    (result,) = compare_conditions(read, planned, rows)
+    assert result.other_metrics == {"exact": pytest.approx(0.15)}
+    (line,) = csv.DictReader(io.StringIO(to_csv([result])))
+    assert (line["metric"], float(line["exact"])) == ("f1", pytest.approx(0.15))

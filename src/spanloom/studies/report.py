@@ -116,7 +116,16 @@ def _figures(results: Sequence[Result]) -> list[str]:
 
 def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
-    head = ("task", "condition", "metric", "score", "gain", "CPU minutes", "updates")
+    head = (
+        "task",
+        "condition",
+        "metric",
+        "score",
+        "gain",
+        "other metrics",
+        "CPU minutes",
+        "updates",
+    )
     lines = []
     for r in results:
         gain, direction = "", ""
@@ -126,10 +135,19 @@ def _table(results: Sequence[Result]) -> str:
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="{direction}">{html.escape(gain)}</td>'
+            f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{"" if r.best_updates is None else round(r.best_updates)}</td>'
         )
     return table(head, lines)
+
+
+def _others(result: Result) -> str:
+    """Return the other metrics in points, and the main one with each task's own best weights."""
+    parts = [f"{name} {100 * value:.2f}" for name, value in result.other_metrics.items()]
+    if result.own_mean is not None:
+        parts.insert(0, f"own best {100 * result.own_mean:.2f}")
+    return ", ".join(parts)
 
 
 def _notes(study: Study, rows: Mapping[str, Row]) -> str:

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
@@ -45,7 +45,8 @@ class Comparison:
 class Result:
     """A task under a condition: scores of all seeds, and the comparison with its baseline.
 
-    ``own_mean`` is the mean with the task's own best weights, where others are scored.
+    ``own_mean`` is the mean with the task's own best weights, where others are scored;
+    ``other_metrics`` are the means of all metrics but the main one.
     """
 
     design: str
@@ -63,6 +64,7 @@ class Result:
     own_mean: float | None = None
     best_updates: float | None = None
     comparison: Comparison | None = None
+    other_metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def group(self) -> tuple[str, str]:
@@ -124,7 +126,13 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> Res
         cpu_minutes=minutes,
         own_mean=_own_mean(job_rows, first.task, split),
         best_updates=_mean_best_updates(job_rows, first.task),
+        other_metrics=_other_metrics([row.scores[first.task][split].metrics for row in job_rows]),
     )
+
+
+def _other_metrics(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the means over runs of all metrics but the first."""
+    return {name: fmean(run[name] for run in runs) for name in [*runs[0]][1:]}
 
 
 def _own_mean(job_rows: Sequence[Row], task: str, split: Split) -> float | None:
@@ -233,7 +241,8 @@ def to_csv(results: Sequence[Result]) -> str:
     head = (
         "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
     )
-    writer.writerow([*head.split(), "baseline", "gain", "p", "direction", "own_mean"])
+    further = list(dict.fromkeys(name for r in results for name in r.other_metrics))
+    writer.writerow([*head.split(), "baseline", "gain", "p", "direction", "own_mean", *further])
     for r in results:
         c = r.comparison
         writer.writerow(
@@ -242,6 +251,10 @@ def to_csv(results: Sequence[Result]) -> str:
             + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
             + ([f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p, c.direction] if c else [""] * 4)
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
+            + [
+                f"{r.other_metrics[name]:.6f}" if name in r.other_metrics else ""
+                for name in further
+            ]
         )
     return stream.getvalue()
 
