@@ -56,7 +56,8 @@ def _pearson(sums: Table) -> Scores:
     spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
     root = np.sqrt(spread)
     correlation = np.divide(n * xy - x * y, root, out=np.zeros_like(root), where=root > 0)
-    return np.clip(correlation, 0.0, 1.0)
+    clipped: Scores = np.clip(correlation, 0.0, 1.0)
+    return clipped
 
 
 F1 = MetricSpec("f1", 3, _f1)

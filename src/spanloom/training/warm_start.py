@@ -86,8 +86,9 @@ def _changed_heads(model: Model, earlier: Model) -> set[str]:
 def _is_known(earlier: Model, task: TaskPlan) -> bool:
     """Whether an earlier model has a task of the same name, type and vocabulary."""
     before = earlier.plan.kept_tasks.get(task.name)
-    known = before is not None and before.spec.kind == task.spec.kind
-    return known and before.vocabulary == task.vocabulary
+    if before is None or before.spec.kind != task.spec.kind:
+        return False
+    return before.vocabulary == task.vocabulary
 
 
 def _shares_head(model: Model, earlier: Model, task: TaskPlan) -> bool:
