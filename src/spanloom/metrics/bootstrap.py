@@ -122,6 +122,12 @@ def scores_per_document(scores: Sequence[float]) -> DocumentCounts:
     return DocumentCounts(F1, np.array(rows, dtype=np.float64).reshape(-1, F1.cells))
 
 
+def means_per_document(documents: Sequence[Sequence[float]]) -> DocumentCounts:
+    """Return the rows behind a mean over the items of all documents."""
+    rows = [(sum(scores), len(scores), len(scores)) for scores in documents]
+    return DocumentCounts(F1, np.array(rows, dtype=np.float64).reshape(-1, F1.cells))
+
+
 def numbers_per_document(pairs: Sequence[tuple[float, float]]) -> DocumentCounts:
     """Return the rows behind Pearson's correlation of gold and predicted numbers."""
     rows = [(1.0, x, y, x * x, y * y, x * y) for x, y in pairs]
