@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from spanloom.metrics.classification import pearson, spearman
+from spanloom.metrics.bootstrap import loads, numbers_per_document
+from spanloom.metrics.classification import RegressionReport, pearson, spearman
 
 PAIRS = st.tuples(st.integers(-9, 9), st.integers(-9, 9))
 NUMBERS = st.lists(PAIRS, min_size=3, max_size=15)
@@ -88,3 +89,16 @@ def test_two_points_and_tiny_numbers():
     assert pearson(np.array([0.0, 1.0]), np.array([3.0, 2.0]))[0] == -1.0
     tiny = np.array([1e-200, 2e-200, 4e-200])
     assert pearson(tiny, tiny * 3)[0] == pytest.approx(1.0)
+
+
+@given(NUMBERS)
+def test_sums_per_text_give_the_correlation_of_all_texts(pairs):
+    gold, predicted = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
+    expected = pearson(gold, predicted)[0]
+    counts = RegressionReport("score", tuple(pairs)).per_document_counts()["pearson"]
+    assert loads(counts.dumps()).value == pytest.approx(max(0.0, np.nan_to_num(expected)))
+
+
+def test_where_texts_have_no_number_there_are_no_sums():
+    assert RegressionReport("score", ((1.0, 2.0),), missing=1).per_document_counts() == {}
+    assert numbers_per_document([]).value == 0.0

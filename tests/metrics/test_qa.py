@@ -10,7 +10,7 @@ from spanloom.annotation.queries import answer_layer
 from spanloom.annotation_ids import IdGenerator
 from spanloom.document import Document, Layer, Query
 from spanloom.errors import DataError, LayerError
-from spanloom.metrics.qa import Report, normalize_answer, overlap, score, score_answer
+from spanloom.metrics.qa import Answered, Report, normalize_answer, overlap, score, score_answer
 
 CLOSE = {"rel": 1e-12, "abs": 1e-12}
 TEXTS = st.text("aA the.-'é ", max_size=12)
@@ -158,3 +158,13 @@ def test_documents_without_the_layer_are_not_scored():
 
 def test_documents_without_queries_score_nothing():
     assert score([document()], [document()], "x").f1 == 0
+
+
+@given(st.lists(st.lists(st.booleans(), max_size=3), min_size=1, max_size=4))
+def test_sums_per_document_give_the_means_of_all_queries(documents):
+    queries = [Answered(True, float(right), (1 + right) / 2) for doc in documents for right in doc]
+    report = Report("qa", len(documents), tuple(queries), 0, tuple(map(len, documents)))
+    counts = report.per_document_counts()
+    assert counts["f1"].value == pytest.approx(report.f1)
+    assert counts["exact_match"].value == pytest.approx(report.exact)
+    assert len(counts["f1"].rows) == len(documents)

@@ -282,3 +282,17 @@ def test_a_study_of_test_scores_is_reported_on_dev_too(study):
     for split, score in (("test", 0.5), ("dev", 0.6)):
         results = compare_conditions(read.scored_on(split), planned, rows)
         assert {result.scores.mean for result in results} == {score}
+
+
+def test_the_table_of_numbers_has_all_metrics(study):
+    read = study([{"design": "single"}], seeds=[1, 2], tasks=["ner"])
+    planned, rows = filled(read, helped)
+    for key, row in rows.items():
+        score = row.scores["ner"]["dev"]
+        further = score.metrics | {"exact": row.recipe["seed"] / 10}
+        scores = {"ner": {"dev": replace(score, metrics=further)}}
+        rows[key] = replace(row, scores=scores)
+    (result,) = compare_conditions(read, planned, rows)
+    assert result.metrics["exact"] == pytest.approx(0.15)
+    (line,) = csv.DictReader(io.StringIO(to_csv([result])))
+    assert (line["metric"], float(line["exact"])) == ("f1", pytest.approx(0.15))

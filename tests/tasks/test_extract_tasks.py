@@ -16,6 +16,7 @@ from spanloom.annotation.queries import answer_layer, answers
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.annotation_ids import IdGenerator
 from spanloom.config import recipe as recipes
+from spanloom.config import yaml
 from spanloom.config.options import validate_options as checked
 from spanloom.config.yaml import SourceLocation
 from spanloom.data.instances import InstanceLimits, tokenize_prompt
@@ -462,6 +463,32 @@ def place(tmp_path_factory):
     stage = {"tasks": list(TASKS), "epochs": 2, "batch_words": 64, "precision": "fp32"}
     tiny.recipe(found, tasks=TASKS, sharing="shared-head", stages=[stage])
     return found
+
+
+@pytest.mark.parametrize(
+    ("sharing", "anew"), [("shared-head", "nothing"), ("separate-heads", "ask, tubes")]
+)
+def test_the_pointer_goes_on_from_one_task_to_others(place, tmp_path, sharing, anew):
+    """What one task taught the shared head is there when the next one begins (section 5)."""
+    recipe = recipes.load(place / "recipe.yaml", [f"sharing={sharing}", "stages.0.epochs=1"])
+    plain = recipes.to_plain(recipe)
+
+    def plan(names, **keys):
+        stage = plain["stages"][0] | {"tasks": names}
+        own = {"tasks": {name: plain["tasks"][name] for name in names}, "stages": [stage]}
+        return resolve(recipes.loads(yaml.dump(plain | own | keys), "stage"), place)
+
+    first = tmp_path / "first"
+    train(plan(["heat"]), first, lambda line: None, device="cpu")
+    model, prepared = new_model(plan(["ask", "tubes"], init_from=str(first)))
+    assert prepared.notes[-1] == f"starting from {first}; anew: {anew}"
+    earlier = serialization.load(first, device="cpu").network.state_dict()
+    kept = [
+        name
+        for name, weights in model.network.state_dict().items()
+        if name in earlier and weights.equal(earlier[name])
+    ]
+    assert any(name.startswith("heads.") for name in kept) == (anew == "nothing")
 
 
 def test_one_head_without_any_parameter_of_a_task_learns_all_three(place, tmp_path):

@@ -96,7 +96,20 @@ def test_each_task_takes_its_own_vector(bench, tmp_path):
     )
     vectors = serialization.load(tmp_path / "both", device="cpu").network.task_embeddings.weight
     assert model.network.task_embeddings.weight[1:].equal(vectors.flip(0))
-    assert prepared.notes[-1].endswith("anew: tags, vector of new")
+    assert prepared.notes[-1].endswith("anew: vector of new")
+
+
+def test_a_shared_head_of_other_labels_begins_anew(bench, tmp_path):
+    tags = {"data": "corpus", "kind": "sequence_tagging"}
+    shared = {"sharing": "shared-head", "levels": []}
+    before = {"tasks": {"first": tags}, "stages": [JOINT | {"tasks": ["first"]}]}
+    bench.train(tmp_path / "first", **shared, **before)
+    stages = [JOINT | {"tasks": ["second"]}]
+    for scheme, anew in (("BIOES", "nothing"), ("BIO", "tags")):
+        tasks = {"second": tags | {"scheme": scheme}}
+        after = shared | {"tasks": tasks, "stages": stages}
+        prepared = bench.fresh(init_from=str(tmp_path / "first"), **after)[1]
+        assert prepared.notes[-1].endswith(f"anew: {anew}")
 
 
 def test_what_is_no_model_is_refused(bench):

@@ -50,9 +50,20 @@ def _conll(sums: Table) -> Scores:
     return averages
 
 
+def _pearson(sums: Table) -> Scores:
+    """Return Pearson's correlation from n, x, y, x², y² and xy; one below 0 becomes 0."""
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
+    root = np.sqrt(spread)
+    correlation = np.divide(n * xy - x * y, root, out=np.zeros_like(root), where=root > 0)
+    clipped: Scores = np.clip(correlation, 0.0, 1.0)
+    return clipped
+
+
 F1 = MetricSpec("f1", 3, _f1)
 CONLL = MetricSpec("conll_f1", 12, _conll)
-METRICS: Mapping[str, MetricSpec] = {metric.name: metric for metric in (F1, CONLL)}
+PEARSON = MetricSpec("pearson", 6, _pearson)
+METRICS: Mapping[str, MetricSpec] = {metric.name: metric for metric in (F1, CONLL, PEARSON)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +120,18 @@ def scores_per_document(scores: Sequence[float]) -> DocumentCounts:
     """Return the rows behind a mean: each score as the hits of one predicted and one gold item."""
     rows = [(score, 1.0, 1.0) for score in scores]
     return DocumentCounts(F1, np.array(rows, dtype=np.float64).reshape(-1, F1.cells))
+
+
+def means_per_document(documents: Sequence[Sequence[float]]) -> DocumentCounts:
+    """Return the rows behind a mean over the items of all documents."""
+    rows = [(sum(scores), len(scores), len(scores)) for scores in documents]
+    return DocumentCounts(F1, np.array(rows, dtype=np.float64).reshape(-1, F1.cells))
+
+
+def numbers_per_document(pairs: Sequence[tuple[float, float]]) -> DocumentCounts:
+    """Return the rows behind Pearson's correlation of gold and predicted numbers."""
+    rows = [(1.0, x, y, x * x, y * y, x * y) for x, y in pairs]
+    return DocumentCounts(PEARSON, np.array(rows, dtype=np.float64).reshape(-1, PEARSON.cells))
 
 
 def clusters_per_document(documents: Sequence[Coreference]) -> DocumentCounts:

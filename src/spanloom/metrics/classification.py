@@ -19,6 +19,7 @@ from spanloom.document import Document
 from spanloom.metrics.bootstrap import (
     DocumentCounts,
     counts_per_document,
+    numbers_per_document,
     scores_per_document,
 )
 from spanloom.metrics.counts import Counts, counts_by_label, macro, total
@@ -182,8 +183,11 @@ class RegressionReport:
         return float(np.mean((gold - predicted) ** 2)) if len(gold) else math.nan
 
     def per_document_counts(self) -> dict[str, DocumentCounts]:
-        """Return nothing: a rank correlation is no function of sums over texts."""
-        return {}
+        """Return the terms of Pearson's correlation; nothing where predictions are missing.
+
+        A rank correlation is no function of sums over texts.
+        """
+        return {} if self.missing else {"pearson": numbers_per_document(self.pairs)}
 
     def metrics(self) -> dict[str, float]:
         """Return both correlations as numbers from 0 to 1.

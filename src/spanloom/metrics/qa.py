@@ -10,6 +10,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
 from spanloom.annotation.queries import answers
@@ -73,12 +74,14 @@ class Report:
     """The scores of one layer, per query.
 
     ``not_annotated`` is the number of gold documents without the layer; they are not scored.
+    ``num_queries`` are those of each document, in order; empty where that is unknown.
     """
 
     layer: str
     documents: int
     queries: tuple[Answered, ...]
     not_annotated: int = 0
+    num_queries: tuple[int, ...] = ()
 
     @property
     def exact(self) -> float:
@@ -96,8 +99,17 @@ class Report:
         return Report(self.layer, self.documents, queries, self.not_annotated)
 
     def per_document_counts(self) -> dict[str, "DocumentCounts"]:
-        """Return nothing: scores are per query, and those of one document are dependent."""
-        return {}
+        """Return the terms of F1 and exact match; queries of one document are drawn together."""
+        from spanloom.metrics.bootstrap import means_per_document
+
+        if not self.num_queries:
+            return {}
+        ends = list(accumulate(self.num_queries, initial=0))
+        groups = [self.queries[start:end] for start, end in pairwise(ends)]
+        return {
+            "f1": means_per_document([[query.f1 for query in group] for group in groups]),
+            "exact_match": means_per_document([[query.exact for query in g] for g in groups]),
+        }
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -136,8 +148,9 @@ def score(gold: Sequence[Document], predicted: Sequence[Document], layer: str) -
     )  # numpy, which the measures above do without
 
     pairs = annotated_documents(gold, predicted, layer)
-    queries = [query for pair in pairs for query in _score_document(*pair, layer)]
-    return Report(layer, len(pairs), tuple(queries), len(gold) - len(pairs))
+    scored = [_score_document(*pair, layer) for pair in pairs]
+    queries = tuple(chain.from_iterable(scored))
+    return Report(layer, len(pairs), queries, len(gold) - len(pairs), tuple(map(len, scored)))
 
 
 def _score_document(gold: Document, predicted: Document, layer: str) -> list[Answered]:

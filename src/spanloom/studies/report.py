@@ -131,7 +131,7 @@ def _table(results: Sequence[Result]) -> str:
     """Return the table of all results."""
     head = (
         *("task", "condition", "metric", "score", "gain", "against alone twice"),
-        *("CPU minutes", "updates"),
+        *("other metrics", "CPU minutes", "updates"),
     )
     lines = []
     for r in results:
@@ -143,10 +143,20 @@ def _table(results: Sequence[Result]) -> str:
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="{direction}">{html.escape(gain)}</td>'
             f"<td>{'' if r.control is None else html.escape(format_gain(r.control))}</td>"
+            f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{"" if r.best_updates is None else round(r.best_updates)}</td>'
         )
     return table(head, lines)
+
+
+def _others(result: Result) -> str:
+    """Return the other metrics in points, and the main one with each task's own best weights."""
+    others = {name: mean for name, mean in result.metrics.items() if name != result.metric}
+    parts = [f"{name} {100 * mean:.2f}" for name, mean in others.items()]
+    if result.own_mean is not None:
+        parts.insert(0, f"own best {100 * result.own_mean:.2f}")
+    return ", ".join(parts)
 
 
 def _notes(study: Study, rows: Mapping[str, Row]) -> str:

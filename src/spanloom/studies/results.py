@@ -309,7 +309,8 @@ def to_csv(results: Sequence[Result]) -> str:
         "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
     )
     further = "against baseline gain p direction own_mean control control_gain control_p"
-    writer.writerow([*head.split(), *further.split()])
+    metrics = list(dict.fromkeys(name for r in results for name in r.metrics))
+    writer.writerow([*head.split(), *further.split(), *metrics])
     for r in results:
         c, again = r.comparison, r.control
         writer.writerow(
@@ -320,6 +321,7 @@ def to_csv(results: Sequence[Result]) -> str:
             + [c.direction if c else ""]
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
             + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
+            + [f"{r.metrics[name]:.6f}" if name in r.metrics else "" for name in metrics]
         )
     return stream.getvalue()
 

@@ -12,7 +12,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.embedders._base import Embedder
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
-from spanloom.model.plan import Plan
+from spanloom.model.plan import SEPARATE, Plan, TaskPlan
 from spanloom.nn.corpus_vectors import CorpusVectors
 
 
@@ -50,7 +50,9 @@ def inherit(model: Model, earlier: Model) -> list[str]:
     """Copy levels, heads and task inputs of an earlier model; return the names of what is new.
 
     Levels and span layers are matched by name, heads by the names of their tasks if these have the
-    same type and vocabulary. A module is copied whole, or not at all if its shape differs.
+    same type and vocabulary. A head that tasks share is copied for other tasks, too, if it has the
+    same vocabulary: that of extraction has none, and goes on from any such task to any other. A
+    module is copied whole, or not at all if its shape differs.
     """
     network, source = model.network, earlier.network
     new = [name for name, level in network.levels.items() if not _copy(level, source.levels, name)]
@@ -73,14 +75,32 @@ def _copy(part: nn.Module, sources: nn.ModuleDict, name: str) -> bool:
 
 
 def _changed_heads(model: Model, earlier: Model) -> set[str]:
-    """Return heads of a task whose type or vocabulary differs from the earlier model's."""
+    """Return heads whose tasks have another type or vocabulary than the earlier model's."""
     return {
-        route.head
-        for task, route in model.network.routes.items()
-        if task not in earlier.tasks
-        or model.recipe.tasks[task].kind != earlier.recipe.tasks[task].kind
-        or model.recipe.vocabulary[task] != earlier.recipe.vocabulary[task]
+        task.route.head
+        for task in model.plan.kept_tasks.values()
+        if not (_shares_head(model, earlier, task) or _is_known(earlier, task))
     }
+
+
+def _is_known(earlier: Model, task: TaskPlan) -> bool:
+    """Whether an earlier model has a task of the same name, type and vocabulary."""
+    before = earlier.plan.kept_tasks.get(task.name)
+    if before is None or before.spec.kind != task.spec.kind:
+        return False
+    return before.vocabulary == task.vocabulary
+
+
+def _shares_head(model: Model, earlier: Model, task: TaskPlan) -> bool:
+    """Whether a task has a shared head which the earlier model has with the same vocabulary."""
+    is_shared = task.type.merge_vocabularies is not None
+    if not is_shared or SEPARATE in (model.recipe.sharing, earlier.recipe.sharing):
+        return False
+    others = earlier.plan.kept_tasks.values()
+    return any(
+        other.type.family == task.type.family and other.head_vocabulary == task.head_vocabulary
+        for other in others
+    )
 
 
 def _copy_corpus_vectors(model: Model, earlier: Model) -> Iterable[str]:
