@@ -34,11 +34,15 @@ Read = dict[str, Tensor]
 Figures = dict[str, float]
 
 
-def loaded(source: str) -> tuple[dict[str, Model], Figures]:
-    """Load a model in each precision this machine has; the seconds of CPU time that took, too."""
-    names = [BASE, *(["bf16"] if compute("auto", "cpu").bf16 else []), "int8", "onnx"]
+def available() -> list[str]:
+    """The precisions that this machine has, apart from fp32."""
+    return [*(["bf16"] if compute("auto", "cpu").bf16 else []), "int8", "onnx"]
+
+
+def loaded(source: str, precisions: Sequence[str]) -> tuple[dict[str, Model], Figures]:
+    """Load a model in fp32 and in each precision; the seconds of CPU time that took, too."""
     models, seconds = {}, {}
-    for name in names:
+    for name in (BASE, *precisions):
         began = time.process_time()
         try:
             models[name] = serialization.load(source, device="cpu", precision=name)
@@ -128,9 +132,10 @@ def main() -> None:
     arguments.add_argument("--split", default="dev")
     arguments.add_argument("--words", type=int, default=20_000, help="of the split, to time")
     arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--precisions", default=",".join(available()), help="beside fp32")
     arguments.add_argument("--json", type=Path)
     options = arguments.parse_args()
-    models, seconds = loaded(options.model)
+    models, seconds = loaded(options.model, options.precisions.split(","))
     documents = corpora.read(options.data, options.split).documents
     base = models[BASE]
     if base.network.transformer is None:
