@@ -94,7 +94,7 @@ def packages():
 
 
 def test_onnxruntime_finds_the_same(packages, monkeypatch, saved):
-    monkeypatch.setattr(precision, "_EIGHT_BITS", ("none",))
+    monkeypatch.setattr(precision, "_WIDENING", ("none",))
     usual, other = (serialization.load(saved, device="cpu", precision=p) for p in ("fp32", "onnx"))
     assert str(other.compute).endswith("onnx")
     one, two = (next(each.annotate([Document(TEXT)], ["steps"])) for each in (usual, other))
