@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spanloom.studies.execute import Folders
     from spanloom.studies.spec import Study
 
-Split = Literal["dev", "test"]
+Split = Literal["dev", "test"]  # as in studies.row, which takes half a second to import
 app = typer.Typer(
     help="Studies: which task helps which, what an option does, how much data is enough.",
     no_args_is_help=True,

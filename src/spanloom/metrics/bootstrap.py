@@ -118,8 +118,7 @@ def counts_per_document(documents: Sequence[Counts]) -> DocumentCounts:
 
 def scores_per_document(scores: Sequence[float]) -> DocumentCounts:
     """Return the rows behind a mean: each score as the hits of one predicted and one gold item."""
-    rows = [(score, 1.0, 1.0) for score in scores]
-    return DocumentCounts(F1, np.array(rows, dtype=np.float64).reshape(-1, F1.cells))
+    return means_per_document([[score] for score in scores])
 
 
 def means_per_document(documents: Sequence[Sequence[float]]) -> DocumentCounts:

@@ -41,7 +41,7 @@ def _condition(name: str, results: Iterable[Result], columns: Columns) -> str:
         directions.append(direction)
         texts[r.task, r.metric] = f"{100 * r.scores.mean:.2f}{_ARROWS[direction]}"
     is_compared = any(r.comparison for r in results)
-    counts = [str(directions.count(each)) for each in ("higher", "lower")]
+    counts = [str(directions.count(direction)) for direction in ("higher", "lower")]
     return _row((name, *texts.values(), *(counts if is_compared else ("", ""))))
 
 

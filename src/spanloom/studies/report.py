@@ -110,7 +110,8 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
 def _figures(results: Sequence[Result]) -> list[str]:
     """Return the figures that these results allow."""
     curves = figures.learning_curves(results).items()
-    over_all, others = _by_baseline(results)
+    over_all = [r for r in results if _is_compared_with_all(r)]
+    others = [r for r in results if not _is_compared_with_all(r)]
     drawn = (
         (figures.gain_matrix(others), "Gain over the task alone, in points; arrows: significant."),
         (figures.gain_matrix(over_all), "Gain over all tasks together, in points."),
@@ -121,10 +122,8 @@ def _figures(results: Sequence[Result]) -> list[str]:
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]
 
 
-def _by_baseline(results: Sequence[Result]) -> tuple[list[Result], list[Result]]:
-    """Return what is compared with all tasks together, then all else."""
-    over_all = [r for r in results if r.comparison and r.comparison.against == JOINT]
-    return over_all, [r for r in results if r not in over_all]
+def _is_compared_with_all(result: Result) -> bool:
+    return result.comparison is not None and result.comparison.against == JOINT
 
 
 def _table(results: Sequence[Result]) -> str:

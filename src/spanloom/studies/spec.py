@@ -14,6 +14,7 @@ from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import Examples, Name, Raw, Sharing
 from spanloom.config.yaml import SourceLocation
+from spanloom.studies.row import Split
 
 Settings = tuple[str, ...]
 
@@ -148,7 +149,7 @@ class StudySpec(Options):
     metrics: dict[Name, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default={}, description="metrics that are reported, by task; unsaid: its main one"
     )
-    score: Literal["dev", "test"] = Field(default="dev", description="dev | test: what is scored")
+    score: Split = Field(default="dev", description="dev | test: what is scored")
     weights: Literal["own", "shared"] = Field(
         default="own",
         description="own (each task's best) | shared (the best by the mean): what is scored",
@@ -191,7 +192,7 @@ class Study:
         """The tasks that are measured."""
         return (*self.joint_tasks, *self.spec.single_only)
 
-    def scored_on(self, split: Literal["dev", "test"]) -> "Study":
+    def scored_on(self, split: Split) -> "Study":
         """Return the study with another split to report; its runs would have other keys."""
         return replace(self, spec=self.spec.model_copy(update={"score": split}))
 

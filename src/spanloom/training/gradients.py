@@ -117,16 +117,15 @@ class GradientSum:
     ) -> Iterator[tuple[str, str, Tensor]]:
         """Yield task, name and value of each loss of batches that are encoded together."""
         device = self.processes.device
-        for part, inputs_by_task in zip(group, self._head_inputs(group), strict=True):
-            batch = part.batch.to(device)
+        for part, (batch, inputs_by_task) in zip(group, self._encode(group), strict=True):
             for name, inputs in inputs_by_task.items():
                 task, head = self.model.tasks[name], self.model.network.head(name)
                 sums = task.loss(head, inputs, batch, part.targets[name].to(device))
                 for term, loss in sums.items():
                     yield name, term, loss / num_items[name]
 
-    def _head_inputs(self, group: Sequence[CollatedBatch]) -> list[dict[str, HeadInputs]]:
-        """Encode batches together; return the inputs of heads of each."""
+    def _encode(self, group: Sequence[CollatedBatch]) -> list[tuple[Batch, dict[str, HeadInputs]]]:
+        """Encode batches together; return each on the device, with the inputs of its heads."""
         model, device, dropped = self.model, self.processes.device, self.spec.word_dropout
         subwords = model.subword_tokenizer
         together = group[0].batch
@@ -134,7 +133,7 @@ class GradientSum:
             instances = [instance for batch in group for instance in batch.instances]
             together = collate(instances, subwords, model.recipe.window)
         batch = word_dropout(together, dropped, subwords.unknown).to(device)
-        if len(group) == 1:
-            return [model.network.head_inputs(batch, [*group[0].targets])]
-        parts = [(part.batch.to(device), [*part.targets]) for part in group]
-        return model.network.head_inputs_of_parts(batch, parts)
+        batches = [batch] if len(group) == 1 else [part.batch.to(device) for part in group]
+        tasks = [[*part.targets] for part in group]
+        inputs = model.network.head_inputs_of_parts(batch, [*zip(batches, tasks, strict=True)])
+        return [*zip(batches, inputs, strict=True)]
