@@ -139,6 +139,13 @@ def test_what_is_nowhere_is_an_error_of_one_line(hub, name):
     assert "\n" not in str(caught.value)
 
 
+def test_the_bundled_model_has_a_name_that_a_folder_may_take(saved, tmp_path, monkeypatch):
+    assert serialization.digest_of(serialization.DEFAULT) == serialization.digest_of()
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(saved, tmp_path / serialization.DEFAULT)
+    assert serialization.digest_of(serialization.DEFAULT) == serialization.digest_of(saved)
+
+
 def test_a_path_is_never_looked_up_on_the_hub(tmp_path):
     with pytest.raises(ModelError, match="expected a model folder"):
         serialization.load(tmp_path / "nothing")

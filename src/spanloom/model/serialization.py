@@ -106,7 +106,9 @@ def default() -> Path:
 def load(
     source: str | Path | None = None, *, device: str | None = None, precision: str = "auto"
 ) -> Model:
-    """Load a model from a folder, from the Hugging Face Hub by its id, or the bundled one.
+    """Load a model from a folder, by its id on the Hugging Face Hub, or the bundled one.
+
+    The bundled one is meant by its name, unless a folder has this name, and by no name at all.
 
     Raises ``ModelError`` where something is missing, altered, too large, or does not fit together,
     and what ``compute`` and ``prepare`` raise for a device and a precision.
@@ -265,7 +267,7 @@ def load_weights(folder: Path, network: nn.Module) -> None:
 
 def _fetch(source: str | Path) -> tuple[Path, Path | None]:
     """Return a model's folder, and the folder of the hub's cache to which its links lead."""
-    folder = Path(source)
+    folder = default() if source == DEFAULT and not Path(source).exists() else Path(source)
     if folder.exists() or isinstance(source, Path):
         if not folder.is_dir():
             raise ModelError(f"{folder}: expected a model folder, found none")
