@@ -10,8 +10,9 @@ from spanloom.errors import DataError
 from spanloom.model import serialization
 from spanloom.model.network import Network
 from spanloom.model.plan import resolve
-from spanloom.training import train
+from spanloom.training import biases, train
 from spanloom.training.biases import LIMIT, MIN_SPANS, climb, tune
+from spanloom.training.loop import BEST
 from spanloom.training.validation import TrainingPredictor, sample_evenly
 
 
@@ -161,3 +162,25 @@ def test_training_keeps_the_biases_that_it_tuned(trained):
     assert biases.keys() <= {"span", "relation", "relation_end"}
     assert any(biases.values())
     assert "biases" in (trained[0] / serialization.RECIPE).read_text()
+
+
+@pytest.mark.parametrize("evaluations", [1, 3])
+def test_a_tasks_own_best_model_has_tuned_biases(tmp_path, monkeypatch, evaluations):
+    tiny.corpus(tmp_path / "corpus", dev=8)
+    path = tiny.recipe(tmp_path, epochs=2, tune_biases=True)
+    stage = {"save_best_per_task": True, "num_evaluations": evaluations}
+    settings = [f"stages.0.{name}={value}" for name, value in stage.items()]
+    plan = resolve(recipes.load(path, settings), tmp_path)
+    tuned = []
+    tune_weights = biases.tune_weights
+
+    def counted(model, folder, dev, names, log):
+        tuned.append(folder.name)
+        return tune_weights(model, folder, dev, names, log)
+
+    monkeypatch.setattr(biases, "tune_weights", counted)
+    train.train(plan, tmp_path / "model", print)
+    assert tuned[-1] == BEST
+    assert evaluations > 1 or tuned == [BEST]
+    own = serialization.load(train.own_model(train.home(tmp_path / "model"), "steps"))
+    assert any(own.recipe.biases["steps"].values())

@@ -1,5 +1,6 @@
 """Train a plan: build the model, run its stages, verify the model folder."""
 
+import filecmp
 import hashlib
 import os
 from collections.abc import Mapping
@@ -34,6 +35,7 @@ from spanloom.training.masked_lm_weights import load_published
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
 from spanloom.training.progress_line import LogIntervals
+from spanloom.training.validation import primary_metrics
 from spanloom.training.warm_start import inherit, inherit_trunk, pretraining_data
 
 _LEFT = "left"  # identifies the model that a stopped run left at ``out``
@@ -148,23 +150,36 @@ def own_model(run_dir: Path, task: str) -> Path | None:
 
 
 def _tune_biases(run: Run, log: Log) -> Model:
-    """Tune the biases of the best model, and of each task's own; return the best one."""
+    """Tune the biases of the best model, and of each task's own; return the best one.
+
+    Where the best model of a task is also the best of all, it is tuned once.
+    """
     dev, progress = {name: data.dev for name, data in run.prepared.data.items()}, run.progress
-    for task in [name for name in progress.best_per_task if name in run.model.tasks]:
-        folder = own_model(run.home, task)
-        if folder is None:
+    tasks = [name for name in progress.best_per_task if name in run.model.tasks]
+    folders = {task: folder for task in tasks if (folder := own_model(run.home, task)) is not None}
+    best, last = run.home / BEST, run.recipe.stages[-1].tasks
+    shared = {task for task in last if task in folders and _equal_weights(folders[task], best)}
+    for task, folder in folders.items():
+        if task in shared:
             continue
         own, metrics = biases.tune_weights(run.model, folder, dev, [task], log)
         if metrics:
             serialization.save(own, folder, figures=metrics)
             progress.best_per_task[task] = next(iter(metrics.values()))
-    model, metrics = biases.tune_weights(
-        run.model, run.home / BEST, dev, run.recipe.stages[-1].tasks, log
-    )
+    model, metrics = biases.tune_weights(run.model, best, dev, last, log)
     progress.metrics |= metrics
     if metrics:
-        serialization.save(model, run.home / BEST, figures=progress.metrics)
+        serialization.save(model, best, figures=progress.metrics)
+        primary = primary_metrics(metrics)
+        for task in shared & primary.keys():
+            serialization.copy(best, folders[task])
+            progress.best_per_task[task] = primary[task]
     return model
+
+
+def _equal_weights(folder: Path, other: Path) -> bool:
+    """Return whether two model folders hold the same weights."""
+    return filecmp.cmp(folder / serialization.WEIGHTS, other / serialization.WEIGHTS, shallow=False)
 
 
 def is_unfinished(out: Path) -> bool:
