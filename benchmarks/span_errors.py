@@ -1,10 +1,10 @@
 """Where the spans of one task go wrong: by width, and how many have no proper noun.
 
-    python benchmarks/span_errors.py MODEL CORPUS --task NAME [--split dev] [--json FILE]
+    python benchmarks/span_errors.py MODEL CORPUS --task NAME [--upos TAGGED] [--split dev]
 
 Precision and recall in percent of labelled spans of 1, 2-3, 4-6 and over 6 words; of constituents,
-which are counted as evalb does. Where the corpus has parts of speech (layer ``upos``), also how
-many gold and predicted spans lack a proper noun.
+which are counted as evalb does. Where the corpus, or ``TAGGED`` with the same texts, has parts of
+speech (layer ``upos``), also how many gold and predicted spans lack a proper noun.
 """
 
 import argparse
@@ -107,6 +107,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--task", required=True)
     parser.add_argument("--split", default="dev")
+    parser.add_argument("--upos", type=Path, help="corpus of the same texts, with parts of speech")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     model = serialization.load(options.model)
@@ -115,6 +116,9 @@ def main() -> None:
     gold = map_to_task_labels(planned, source(planned, options.corpus), documents)
     predicted = list(model.predict(gold, options.task))
     layer = model.tasks[options.task].layer
+    if options.upos is not None:
+        tagged = {each.name: each for each in corpora.read(options.upos, options.split).documents}
+        documents = [tagged[document.name] for document in documents]
     counted = count(documents, gold, predicted, layer, planned.spec.kind)
     row = {"model": Path(options.model).name, "corpus": options.corpus.name}
     row |= {"task": options.task, "split": options.split, **figures(*counted)}
