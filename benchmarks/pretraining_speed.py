@@ -67,7 +67,7 @@ def training(model: Model, prepared: PreparedData, folder: Path, updates: int) -
                 for name, target in batch.targets.items()
             }
             for batch in batches:
-                gradients._backward(batch, num_items)
+                gradients._backward([batch], num_items)
 
     passes()  # kernels are chosen at the first one
     return {

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
-from spanloom.errors import DataError
+from spanloom.errors import DataError, RecipeError
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
 from spanloom.studies.report import write_report
@@ -296,3 +296,46 @@ def test_the_table_of_numbers_has_all_metrics(study):
     assert result.metrics["exact"] == pytest.approx(0.15)
     (line,) = csv.DictReader(io.StringIO(to_csv([result])))
     assert (line["metric"], float(line["exact"])) == ("f1", pytest.approx(0.15))
+
+
+def by_trunk(task, job):
+    return {"small": 0.5, "wide": 0.6, "deep": 0.7}[job.recipe["trunk"][0]["transformer"]]
+
+
+TRUNKS = {name: [{"transformer": name}] for name in ("small", "wide", "deep")}
+
+
+def test_trunks_are_compared_with_those_that_the_study_names(study, tmp_path):
+    read = study([{"design": "single"}], trunks=TRUNKS, against=["small", "wide"])
+    planned, rows = filled(read, by_trunk)
+    results = compare_conditions(read, planned, rows)
+    found = {(r.trunk, r.task): r for r in results}
+    assert found["small", "ner"].comparison is found["small", "ner"].control is None
+    assert found["wide", "ner"].comparison.gain == pytest.approx(0.1)
+    assert found["wide", "ner"].control is None
+    deep = found["deep", "ner"]
+    assert (deep.comparison.gain, deep.control.gain) == pytest.approx((0.2, 0.1))
+    assert (deep.comparison.against, deep.control.against) == ("small", "wide")
+    assert (deep.comparison.arrow, deep.control.arrow) == ("↑", "↑")
+    assert "+20.00↑ (p 0.001); against wide +10.00↑" in to_text(results)
+    page, *_ = write_report(read, planned, rows, results, tmp_path / "page.html")
+    assert "gain over small" in page.read_text()
+    assert "against wide" in page.read_text()
+
+
+def test_chains_are_compared_with_the_one_that_the_study_names(study):
+    orders = [["pos", "ner"], ["dep", "ner"]]
+    read = study([{"design": "chains", "orders": orders}], against=["after pos"])
+
+    def score(task, job):
+        return 0.6 if job.before is not None and "dep" in job.before.name else 0.5
+
+    first, second = compare_conditions(read, *filled(read, score))
+    assert (first.condition, first.comparison) == ("after pos", None)
+    assert (second.comparison.against, second.control) == ("after pos", None)
+    assert second.comparison.gain == pytest.approx(0.1)
+
+
+def test_an_unknown_name_to_compare_with_is_refused(study):
+    with pytest.raises(RecipeError, match="no trunk or condition 'smal'; did you mean 'small'"):
+        filled(study([{"design": "single"}], trunks=TRUNKS, against=["smal"]), by_trunk)

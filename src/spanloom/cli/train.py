@@ -136,6 +136,7 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
     """Build the model; print its notes, its size, the updates of each stage, time and memory."""
     from spanloom.training import batch_schedule, train
     from spanloom.training.estimate import estimate
+    from spanloom.training.stage_length import num_updates
 
     model, prepared = train.new_model(plan, device)
     for line in prepared.notes:
@@ -155,9 +156,10 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
             tokenize_prompt=model.tokenize_prompt,
         )
         words = sum(batch.num_words for update in updates for batch in update)
+        total = num_updates(stage, updates)
         write_stdout(
-            f"stage {number}: {stage.epochs:g} epochs of {words:,} words, "
-            f"about {len(updates)} updates each, {round(len(updates) * stage.epochs)} in all"
+            f"stage {number}: {total / len(updates):.3g} epochs of {words:,} words, "
+            f"about {len(updates)} updates each, {total} in all"
         )
     needed = estimate(model, prepared, device)
     minutes = sum(needed.stage_seconds) / 60

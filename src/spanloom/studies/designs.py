@@ -12,7 +12,9 @@ from pathlib import Path
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
+from spanloom.config.options import did_you_mean
 from spanloom.config.specs import Raw
+from spanloom.errors import RecipeError
 from spanloom.studies.comparison import Scores, is_higher
 from spanloom.studies.job import Job, job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
@@ -101,9 +103,19 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
             for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 planned = _PLANS[design.name](planner, design.spec)
                 cells += (_labelled(cell, design.spec.label) for cell in planned)
+    _check_against(study, cells)
     given = [cell for cell in cells if cell.task in study.spec.gold_inputs]
     cells += [replace(cell, task=given_gold(cell.task)) for cell in given]
     return StudyPlan(tuple(cells), tuple(waiting))
+
+
+def _check_against(study: Study, cells: Iterable[Cell]) -> None:
+    """Raise ``RecipeError`` for a name that is neither a trunk nor a condition of the study."""
+    choices = dict.fromkeys((*study.spec.trunks, *(cell.condition for cell in cells)))
+    for name in study.spec.against:
+        if name not in choices:
+            problem = f"against: no trunk or condition {name!r}{did_you_mean(name, choices)}"
+            raise RecipeError(str(study.path), None, problem)
 
 
 def _labelled(cell: Cell, label: str) -> Cell:

@@ -81,9 +81,9 @@ def _study_page(
         name = ", ".join(part for part in group if part)
         if name:
             parts.append(f"<h2>{html.escape(name)}</h2>")
-        parts += _figures(own)
+        parts += _figures(own, study.spec.against)
         parts.append(condition_table(own))
-        parts.append(_table(own))
+        parts.append(_table(own, study.spec.against))
     parts.append(_notes(study, rows))
     return page(f"Study: {study.name}", parts)
 
@@ -107,29 +107,39 @@ def _head(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> str:
     )
 
 
-def _figures(results: Sequence[Result]) -> list[str]:
+def _figures(results: Sequence[Result], against: Sequence[str]) -> list[str]:
     """Return the figures that these results allow."""
+    baseline, control = _names_of_baselines(against)
     curves = figures.learning_curves(results).items()
     over_all = [r for r in results if _is_compared_with_all(r)]
     others = [r for r in results if not _is_compared_with_all(r)]
     drawn = (
-        (figures.gain_matrix(others), "Gain over the task alone, in points; arrows: significant."),
+        (figures.gain_matrix(others), f"Gain over {baseline}, in points; arrows: significant."),
         (figures.gain_matrix(over_all), "Gain over all tasks together, in points."),
-        (figures.control_matrix(results), "Gain over the task alone twice: with as many updates."),
+        (figures.control_matrix(results), f"Gain over {control}."),
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]
 
 
+def _names_of_baselines(against: Sequence[str]) -> tuple[str, str]:
+    """Return what gain is over: in general, and in the column of controls."""
+    if not against:
+        return "the task alone", "the task alone twice"
+    return against[0], against[-1] if len(against) > 1 else "nothing else"
+
+
 def _is_compared_with_all(result: Result) -> bool:
     return result.comparison is not None and result.comparison.against == JOINT
 
 
-def _table(results: Sequence[Result]) -> str:
+def _table(results: Sequence[Result], against: Sequence[str]) -> str:
     """Return the table of all results."""
+    baseline, control = _names_of_baselines(against)
+    gain_head = f"gain over {baseline}" if against else "gain"
     head = (
-        *("task", "condition", "metric", "score", "gain", "against alone twice"),
+        *("task", "condition", "metric", "score", gain_head, f"against {control}"),
         *("other metrics", "CPU minutes", "updates"),
     )
     lines = []

@@ -10,8 +10,9 @@ from statistics import fmean
 from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
+from spanloom.studies.baseline import baseline_and_control, name_of_baseline
 from spanloom.studies.comparison import Scores, holm, is_higher
-from spanloom.studies.designs import AGAIN, ALL_BUT_ONE, JOINT, SINGLE, TUNED, TUNED_PAIRS
+from spanloom.studies.designs import AGAIN
 from spanloom.studies.row import Row, Split, own_name
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell, StudyPlan
@@ -52,7 +53,7 @@ class Result:
     ``metrics`` are the means of all metrics of the task, of which ``metric`` is reported.
     ``own_mean`` is the mean with the task's own best weights, where others are scored.
     ``control`` compares a task that went on alone, after a run of several, with the same task alone
-    twice, which had as many updates, if the study has that.
+    twice, which had as many updates, if the study has that. A study may name what both compare with.
     """
 
     design: str
@@ -88,8 +89,8 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
             groups.setdefault(name, []).append(cell)
     compared = []
     for cells in groups.values():
-        baseline = _baseline(cells[0], groups.values())
-        control = _control(cells[0], groups.values())
+        against = study.spec.against
+        baseline, control = baseline_and_control(cells, groups.values(), against)
         for metric in study.spec.metrics.get(cells[0].task, (None,)):
             result = _result(cells, rows, study.spec.score, metric)
             comparison = _compare(result, cells, baseline, rows, study)
@@ -193,53 +194,6 @@ def _mean_best_updates(rows: Sequence[Row], task: str) -> float | None:
     return sum(counts) / len(counts) if len(counts) == len(rows) else None
 
 
-def _baseline(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
-    """Return the cells that a condition is compared with: the task alone, as far as possible.
-
-    What learns from fewer examples is compared with the task alone on as many; a point of a
-    grid with the run whose options it changes; all tasks but one with all of them, and a design
-    with a label with the same design without one, where the study has that.
-    """
-    if cell.label:
-        condition = cell.condition.removesuffix(f", {cell.label}")
-        for others in groups:
-            other = others[0]
-            named = (other.design, other.condition, other.label) == (cell.design, condition, "")
-            if named and other.task == cell.task and other.variant.group == cell.variant.group:
-                return others
-    if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
-        return None
-    same = [
-        others
-        for others in groups
-        if (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
-        and not (others[0].design == "curve" and others[0].partners)
-    ]
-    for wanted in _baseline_designs(cell):
-        for others in same:
-            if (others[0].design, others[0].examples) == wanted:
-                return others
-    return None
-
-
-def _control(cell: Cell, groups: Iterable[Sequence[Cell]]) -> Sequence[Cell] | None:
-    """Return the cells of the task alone twice, for one that went on alone after other tasks."""
-    if cell.design not in (TUNED, TUNED_PAIRS):
-        return None
-    same = (others for others in groups if others[0].design == AGAIN)
-    wanted = cell.task, cell.variant.group
-    return next((o for o in same if (o[0].task, o[0].variant.group) == wanted), None)
-
-
-def _baseline_designs(cell: Cell) -> list[tuple[str, int | str | None]]:
-    """Return designs and numbers of examples that a cell is compared with, the best one first."""
-    if cell.examples is not None:
-        return [("curve", cell.examples)]
-    if cell.design == "grid" and cell.partners:
-        return [(JOINT, None)]
-    return [(JOINT, None), (SINGLE, None)] if cell.design == ALL_BUT_ONE else [(SINGLE, None)]
-
-
 def _compare(
     result: Result,
     cells: Sequence[Cell],
@@ -263,7 +217,7 @@ def _compare(
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
     counts = [[_counts(row, task, split, metric) for row in side] for side in runs]
-    against, gain = baseline[0].condition, scores.mean - base.mean
+    against, gain = name_of_baseline(cells[0], baseline[0]), scores.mean - base.mean
     return Comparison(against, base, gain, _p_value(*counts), direction)
 
 
@@ -357,7 +311,7 @@ def _gains(result: Result) -> Iterator[str]:
     if result.comparison is not None:
         yield format_gain(result.comparison)
     if result.control is not None:
-        yield f"against alone twice {format_gain(result.control)}"
+        yield f"against {format_against(result.control)} {format_gain(result.control)}"
 
 
 def _group_name(result: Result) -> str:
@@ -374,6 +328,11 @@ def format_score(result: Result) -> str:
 
 def _format_p(p: float) -> str:
     return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
+
+
+def format_against(control: Comparison) -> str:
+    """Return the name of what a control compares with."""
+    return "alone twice" if control.against == AGAIN else control.against
 
 
 def format_gain(comparison: Comparison) -> str:

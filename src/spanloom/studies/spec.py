@@ -154,6 +154,12 @@ class StudySpec(Options):
         default="own",
         description="own (each task's best) | shared (the best by the mean): what is scored",
     )
+    against: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        max_length=2,
+        description="trunks or conditions, as [minilm] or [after ner], that all are compared with; "
+        "empty: the task alone",
+    )
     k: float = Field(
         default=1.5, ge=0, description="standard deviations by which means must differ (higher)"
     )

@@ -16,6 +16,7 @@ from spanloom.training.loop import METRICS, Run, StageTrainer
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.prepare import PreparedData
 from spanloom.training.progress_line import LogIntervals
+from spanloom.training.stage_length import num_updates
 
 _NUM_UPDATES = 4  # that are timed
 _NEVER = 10**9
@@ -39,13 +40,13 @@ def estimate(model: Model, prepared: PreparedData, device: str | None = None) ->
         silent = MetricsLog(Path(folder) / METRICS, print, active=False)
         run = Run(model, prepared, Path(folder), ProcessGroup(device), silent)
         seconds = tuple(
-            _stage_seconds(StageTrainer(run, spec), spec.epochs, pace)
+            _stage_seconds(StageTrainer(run, spec), pace)
             for spec in model.recipe.stages
         )
     return Estimate(seconds, _peak_bytes())
 
 
-def _stage_seconds(stage: StageTrainer, epochs: float, pace: LogIntervals) -> float:
+def _stage_seconds(stage: StageTrainer, pace: LogIntervals) -> float:
     """Return the seconds of all updates of a stage, from those of a few, per word."""
     updates = stage.draw_epoch()
     step = max(1, len(updates) // _NUM_UPDATES)
@@ -55,7 +56,9 @@ def _stage_seconds(stage: StageTrainer, epochs: float, pace: LogIntervals) -> fl
     for update in sample:
         stage.update(update, pace)
     elapsed = time.monotonic() - start
-    return epochs * elapsed * sum(map(_num_words, updates)) / max(1, sum(map(_num_words, sample)))
+    num_epochs = num_updates(stage.spec, updates) / len(updates)
+    words = num_epochs * sum(map(_num_words, updates))
+    return elapsed * words / max(1, sum(map(_num_words, sample)))
 
 
 def _num_words(update: Update) -> int:

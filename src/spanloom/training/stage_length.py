@@ -1,6 +1,7 @@
 """The length of a stage: in epochs, or in updates per task."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spanloom.config.specs import StageSpec
@@ -18,7 +19,7 @@ class StageLength:
         """Return the number of updates of an epoch that the stage takes, perhaps not all."""
         if self.spec.updates_per_task is not None:
             if progress.num_updates is None:
-                progress.num_updates = _num_updates(self.spec.updates_per_task, updates)
+                progress.num_updates = num_updates(self.spec, updates)
             return min(len(updates), progress.num_updates - self._steps_before_epoch(progress))
         last = math.ceil(self.spec.epochs)
         if progress.epoch == last - 1:
@@ -71,8 +72,13 @@ class StageLength:
         return progress.global_step - progress.step_in_epoch - progress.stage_start_step
 
 
-def _num_updates(updates_per_task: int, epoch: list[Update]) -> int:
-    """Return the updates in which each task gets so many batches, on average."""
+def num_updates(spec: StageSpec, epoch: Sequence[Update]) -> int:
+    """Return the updates of a stage whose epochs are like this one.
+
+    With ``updates_per_task`` these are as many as give each task so many batches, on average.
+    """
+    if spec.updates_per_task is None:
+        return round(len(epoch) * spec.epochs)
     num_tasks = len({batch.tasks for update in epoch for batch in update})
     num_batches = sum(map(len, epoch))
-    return math.ceil(updates_per_task * num_tasks * len(epoch) / num_batches)
+    return math.ceil(spec.updates_per_task * num_tasks * len(epoch) / num_batches)

@@ -1,0 +1,92 @@
+"""What each condition of a study is compared with: its baseline, and its control."""
+
+from collections.abc import Iterable, Sequence
+
+from spanloom.studies.designs import AGAIN, ALL_BUT_ONE, JOINT, SINGLE, TUNED, TUNED_PAIRS
+from spanloom.studies.study_plan import Cell
+
+Cells = Sequence[Cell]  # a task under one condition, with each seed
+
+
+def baseline_and_control(
+    cells: Cells, groups: Iterable[Cells], against: Sequence[str]
+) -> tuple[Cells | None, Cells | None]:
+    """Return the cells that those of a condition are compared with, None where there are none.
+
+    ``groups`` are all conditions; ``against`` are the trunks or conditions that the study names.
+    """
+    cell, others = cells[0], list(groups)
+    if not against:
+        return _baseline(cell, others), _control(cell, others)
+    named = [_named(cell, others, name) for name in against]
+    if any(found is not None and found[0] == cell for found in named):
+        # one of those that are named is compared with those before it
+        own = next(row for row, found in enumerate(named) if found and found[0] == cell)
+        named = named[:own]
+    first, second, *_ = (*named, None, None)
+    return first, second
+
+
+def name_of_baseline(cell: Cell, baseline: Cell) -> str:
+    """Return what a cell is compared with: another trunk, or another condition."""
+    is_other_trunk = baseline.variant.trunk != cell.variant.trunk
+    return baseline.variant.trunk if is_other_trunk else baseline.condition
+
+
+def _named(cell: Cell, groups: Iterable[Cells], name: str) -> Cells | None:
+    """Return the cells of the same task with a trunk of this name, or under such a condition."""
+    sharing, trunk = cell.variant.group
+    wanted = {(cell.condition, (sharing, name)), (name, (sharing, trunk))}
+    for others in groups:
+        other = others[0]
+        is_same = (other.design, other.task) == (cell.design, cell.task)
+        if is_same and (other.condition, other.variant.group) in wanted:
+            return others
+    return None
+
+
+def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
+    """Return the cells that a condition is compared with: the task alone, as far as possible.
+
+    What learns from fewer examples is compared with the task alone on as many; a point of a
+    grid with the run whose options it changes; all tasks but one with all of them, and a design
+    with a label with the same design without one, where the study has that.
+    """
+    if cell.label:
+        condition = cell.condition.removesuffix(f", {cell.label}")
+        for others in groups:
+            other = others[0]
+            named = (other.design, other.condition, other.label) == (cell.design, condition, "")
+            if named and other.task == cell.task and other.variant.group == cell.variant.group:
+                return others
+    if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
+        return None
+    same = [
+        others
+        for others in groups
+        if (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
+        and not (others[0].design == "curve" and others[0].partners)
+    ]
+    for wanted in _baseline_designs(cell):
+        for others in same:
+            if (others[0].design, others[0].examples) == wanted:
+                return others
+    return None
+
+
+def _control(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
+    """Return the cells of the task alone twice, for one that went on alone after other tasks."""
+    if cell.design not in (TUNED, TUNED_PAIRS):
+        return None
+    same = (others for others in groups if others[0].design == AGAIN)
+    wanted = cell.task, cell.variant.group
+    return next((o for o in same if (o[0].task, o[0].variant.group) == wanted), None)
+
+
+def _baseline_designs(cell: Cell) -> list[tuple[str, int | str | None]]:
+    """Return designs and numbers of examples that a cell is compared with, the best one first."""
+    if cell.examples is not None:
+        return [("curve", cell.examples)]
+    if cell.design == "grid" and cell.partners:
+        return [(JOINT, None)]
+    return [(JOINT, None), (SINGLE, None)] if cell.design == ALL_BUT_ONE else [(SINGLE, None)]
