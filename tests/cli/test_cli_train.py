@@ -52,6 +52,12 @@ def test_a_dry_run_trains_nothing(home, spanloom, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_counts_updates_per_task(home, spanloom, tmp_path):
+    length = ("--set", "stages.0.updates_per_task=9")
+    result = spanloom("train", home / "recipe.yaml", "-o", tmp_path / "x", "--dry-run", *length)
+    assert "stage 0: 1.5 epochs of 192 words, about 6 updates each, 9 in all" in result.stdout
+
+
 def test_a_folder_trains_by_a_proposed_recipe(home, spanloom, tmp_path):
     settings = [f"trunk.0.transformer={home / 'encoder'}", "stages.0.epochs=1"]
     told = spanloom(

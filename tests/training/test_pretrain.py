@@ -1,8 +1,10 @@
 """Pre-training from raw text: what comes out, against transformers; resume; shares of processes."""
 
 import gzip
+import importlib
 import json
 import math
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,7 +17,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.embedders import transformer
-from spanloom.errors import RecipeError, TrainingError
+from spanloom.errors import DataError, RecipeError, TrainingError
 from spanloom.model.plan import resolve
 from spanloom.training import checkpoint, pretrain
 from spanloom.training.distributed import ProcessGroup
@@ -248,6 +250,15 @@ def test_random_pieces_come_from_the_corpus(bench):
     assert drawn <= set(counts.nonzero()[:, 0].tolist()) - model.subword_tokenizer.special_ids
 
 
+def test_the_benchmark_of_its_speed_measures_both(bench, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    benchmark = importlib.import_module("pretraining_speed")
+    monkeypatch.setattr(benchmark, "ROUNDS", 1)
+    found = benchmark.training(*new_model(plan(bench), "cpu"), tmp_path, updates=2)
+    assert found.keys() == {"train", "passes"}
+    assert min(found.values()) > 0
+
+
 def test_other_tasks_and_other_trunks_are_refused(bench):
     for changes, problem in (
         ({"text": {"data": "text", "kind": "entities"}}, "expected masked_lm"),
@@ -274,3 +285,6 @@ def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     assert any("documents" in line for line in lines)
     with pytest.raises(TrainingError, match="has but"):
         pretrain.untrained_encoder(plan(bench), bench / "no", vocab_size=30_000, cased=False)
+    nowhere = plan(bench, {**TEXT, "data": "no-such-text"})
+    with pytest.raises(DataError, match="no-such-text"):
+        pretrain.untrained_encoder(nowhere, bench / "no", vocab_size=70, cased=False)

@@ -53,7 +53,7 @@ class Result:
     ``metrics`` are the means of all metrics of the task, of which ``metric`` is reported.
     ``own_mean`` is the mean with the task's own best weights, where others are scored.
     ``control`` compares a task that went on alone, after a run of several, with the same task alone
-    twice, which had as many updates, if the study has that. A study may name what both compare with.
+    twice, which had as many updates, if the study has that. A study may name what to compare with.
     """
 
     design: str

@@ -40,8 +40,7 @@ def estimate(model: Model, prepared: PreparedData, device: str | None = None) ->
         silent = MetricsLog(Path(folder) / METRICS, print, active=False)
         run = Run(model, prepared, Path(folder), ProcessGroup(device), silent)
         seconds = tuple(
-            _stage_seconds(StageTrainer(run, spec), pace)
-            for spec in model.recipe.stages
+            _stage_seconds(StageTrainer(run, spec), pace) for spec in model.recipe.stages
         )
     return Estimate(seconds, _peak_bytes())
 

@@ -193,12 +193,15 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
 
 
 def _texts(plan: Plan) -> Iterator[str]:
-    """Yield the texts that the tasks of a plan learn from; raises ``TrainingError`` without any."""
-    streamed = text_data.streamed(plan).values()
+    """Yield the texts that the tasks of a plan learn from.
+
+    Raises ``DataError`` for text that is not there, ``TrainingError`` for other data.
+    """
+    sources = {name: text_data.source(plan, task) for name, task in plan.tasks.items()}
+    streamed = dict.fromkeys(sources[name] for name in text_data.streamed(plan))
     if not streamed:
         raise TrainingError("--vocab-size: expected raw text (*.txt, *.txt.gz) as data")
-    sources = dict.fromkeys(text_data.source(plan, task) for task in streamed)
-    return (document.text for document in chain(*(source.documents() for source in sources)))
+    return (document.text for document in chain(*(source.documents() for source in streamed)))
 
 
 def _shape(folder: str) -> dict[str, Any]:
