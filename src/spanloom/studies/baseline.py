@@ -18,11 +18,12 @@ def baseline_and_control(
     cell, others = cells[0], list(groups)
     if not against:
         return _baseline(cell, others), _control(cell, others)
-    named = [_named(cell, others, name) for name in against]
-    if any(found is not None and found[0] == cell for found in named):
-        # one of those that are named is compared with those before it
-        own = next(row for row, found in enumerate(named) if found and found[0] == cell)
-        named = named[:own]
+    named: list[Cells | None] = []
+    for name in against:
+        found = _named(cell, others, name)
+        if found is not None and found[0] is cell:
+            break  # what is named itself is compared with those before it
+        named.append(found)
     first, second, *_ = (*named, None, None)
     return first, second
 
