@@ -111,7 +111,7 @@ def test_nothing_to_learn(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "rate"), [("stars", 2e-4), ("names", 5e-4)], ids=["whole texts alone", "spans, too"]
+    ("name", "rate"), [("stars", 1e-3), ("names", 2e-3)], ids=["whole texts alone", "spans, too"]
 )
 def test_whole_texts_get_gentler_rates_where_nothing_else_is_learnt(name, rate, tmp_path):
     documents = [
@@ -129,4 +129,4 @@ def test_whole_texts_get_gentler_rates_where_nothing_else_is_learnt(name, rate, 
     jsonl.write(path, documents)
     recipe = propose_recipe(path, "a").recipe
     assert recipe.tasks["stars"].kind == "text_classification"
-    assert recipe.stages[0].lr.encoder == rate
+    assert recipe.stages[0].lr.task == rate

@@ -30,7 +30,7 @@ _FEWEST, _MOST = 4, 40
 _FEW_WORDS = 50_000  # below that, more and smaller updates learn sooner
 _SMALL_BATCHES: dict[str, Any] = {"batch_words": 384, "warmup_updates": 20}
 _BATCHES: dict[str, Any] = {"batch_words": 768}
-# kinds that judge whole texts: their encoder unlearns what it knew at the rates of spans
+# kinds that judge whole texts: they need gentler rates, or the encoder unlearns what it knew
 _OF_TEXTS = frozenset(
     {
         *("text_classification", "text_regression"),
@@ -39,7 +39,7 @@ _OF_TEXTS = frozenset(
 )
 _SPAN_TRUNK = {"transformer": "minilm", "freeze_embeddings": True, "casing_embeddings": True}
 _TEXT_TRUNK = {"transformer": "minilm", "layers": "last"}
-_SPAN_STAGE: dict[str, Any] = {"lr": {"encoder": 5e-4, "task": 2e-3}, "ema_decay": 0.998}
+_SPAN_STAGE: dict[str, Any] = {"lr": {"encoder": 2e-4, "task": 2e-3}, "ema_decay": 0.998}
 _TEXT_STAGE: dict[str, Any] = {"lr": {"encoder": 2e-4, "task": 1e-3}}
 _LOOKED = 200  # documents from which on some tell as well as all how words are split
 _NAME = re.compile(r"[^\w-]+")
