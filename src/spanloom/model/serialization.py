@@ -147,7 +147,7 @@ def load_recipe(source: str | Path) -> Recipe:
 
 def _verify(source: str | Path | None) -> tuple[Path, dict[str, Path]]:
     """Return a model's folder and its files by name, compared with the manifest."""
-    folder, blobs = _fetch(default() if source is None else source)
+    folder, blobs = _fetch(source)
     files = verify_folder(folder, blobs=blobs)
     missing = [name for name in _NEEDED if name not in files]
     if missing:
@@ -188,14 +188,14 @@ def push_to_hub(
 
 def card_of(source: str | Path | None = None) -> str:
     """Return the card of a model that ``load`` loads, "" without one; raises ``ModelError``."""
-    folder, blobs = _fetch(default() if source is None else source)
+    folder, blobs = _fetch(source)
     path = verify_folder(folder, blobs=blobs).get(CARD)
     return "" if path is None else path.read_text(encoding="utf-8", errors="replace")
 
 
 def digest_of(source: str | Path | None = None) -> str:
     """Return the SHA-256 of the manifest of a model that ``load`` loads."""
-    folder, _ = _fetch(default() if source is None else source)
+    folder, _ = _fetch(source)
     return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
 
 
@@ -265,9 +265,11 @@ def load_weights(folder: Path, network: nn.Module) -> None:
     network.load_state_dict(weights)
 
 
-def _fetch(source: str | Path) -> tuple[Path, Path | None]:
+def _fetch(source: str | Path | None) -> tuple[Path, Path | None]:
     """Return a model's folder, and the folder of the hub's cache to which its links lead."""
-    folder = default() if source == DEFAULT and not Path(source).exists() else Path(source)
+    if source is None or (source == DEFAULT and not Path(source).exists()):
+        return default(), None
+    folder = Path(source)
     if folder.exists() or isinstance(source, Path):
         if not folder.is_dir():
             raise ModelError(f"{folder}: expected a model folder, found none")

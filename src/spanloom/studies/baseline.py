@@ -20,10 +20,10 @@ def baseline_and_control(
         return _baseline(cell, others), _control(cell, others)
     named: list[Cells | None] = []
     for name in against:
-        found = _named(cell, others, name)
-        if found is not None and found[0] is cell:
+        baseline = _named(cell, others, name)
+        if baseline is not None and baseline[0] is cell:
             break  # what is named itself is compared with those before it
-        named.append(found)
+        named.append(baseline)
     first, second, *_ = (*named, None, None)
     return first, second
 
