@@ -85,12 +85,20 @@ def test_python_of_a_page_runs_in_order(page, workplace):
 
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
-    _, commands, resumed, _ = examples("start.md", "")
-    (workplace / "corpus.jsonl").write_text('{"text": "Ada wrote."}\n{"text": "Bob read."}\n')
-    for line in (*commands.splitlines(), resumed.splitlines()[0]):
+    # what a cluster, a store and another model need is not here
+    _, commands, resumed, shards, _ray, _stores, _questions = examples("start.md", "")
+    lines = '{"text": "Ada wrote."}\n{"text": "Bob read."}\n'
+    (workplace / "corpus").mkdir()
+    for name in ("corpus.jsonl", "corpus/a.jsonl", "corpus/b.jsonl"):
+        (workplace / name).write_text(lines)
+    few = shards.replace("--workers 8", "--workers 2")
+    for line in (*commands.splitlines(), resumed.splitlines()[0], *few.splitlines()):
         if not line.startswith("spanloom serve"):
             run(["sh", "-c", line], workplace)
     assert (workplace / "article.html").stat().st_size > 10_000
+    annotated = {path.name for path in (workplace / "annotated").iterdir()}
+    assert {"a.jsonl", "b.jsonl", "manifest.json"} <= annotated
+    assert (workplace / "annotated.parquet").stat().st_size > 0
 
 
 @pytest.mark.slow
