@@ -52,7 +52,7 @@ def seconds_per_update(recipe: Path, epochs: float, processes: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, *(launcher if processes > 1 else []), "-m", "spanloom", "train"]
         command += [str(recipe), "-o", f"{folder}/model", "--set", f"stages.0.epochs={epochs}"]
-        command += ["--set", "stages.0.num_evaluations=1", "--set", "stages.0.tune_biases=false"]
+        command += ["--set", "stages.0.num_evaluations=1", "--set", "tune_biases=false"]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         subprocess.run(command, check=True, env=environment, capture_output=True)
         log = Path(f"{folder}/model.run/metrics.jsonl").read_text(encoding="utf-8")

@@ -1,14 +1,17 @@
 """The processes of a run: a single one, or several under ``torchrun``, through accelerate."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
+from torch.distributed import all_reduce
 
 from spanloom.errors import TrainingError
+
+_SHORT = 2**15  # elements of a gradient that is not worth a message of its own
 
 
 class ProcessGroup:
@@ -46,22 +49,14 @@ class ProcessGroup:
         learnt = [parameter for parameter in network.parameters() if parameter.requires_grad]
         flags = torch.cat([_grad_mask(learnt), torch.tensor([int(stop)])])
         *touched, stops = self.sum(flags.to(self.device)).tolist()
-        touched_here = [
-            parameter for parameter, times in zip(learnt, touched, strict=True) if times
-        ]
-        if not touched_here:
-            return bool(stops)
-        grads = [
-            torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-            for parameter in touched_here
-        ]
-        flat = self.sum(torch.cat([grad.flatten() for grad in grads]))
-        for parameter, part in zip(
-            touched_here,
-            torch.split(flat, [parameter.numel() for parameter in touched_here]),
-            strict=True,
-        ):
-            parameter.grad = part.view_as(parameter).clone()
+        grads = []
+        for parameter, times in zip(learnt, touched, strict=True):
+            if times and parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+            if parameter.grad is not None:
+                grads.append(parameter.grad)
+        with _together():
+            _sum_in_place(grads)
         return bool(stops)
 
     def agree(self, value: object) -> object:
@@ -87,6 +82,19 @@ def _grad_mask(parameters: Iterable[nn.Parameter]) -> Tensor:
     return torch.tensor(
         [int(parameter.grad is not None) for parameter in parameters], dtype=torch.int64
     )
+
+
+def _sum_in_place(grads: Sequence[Tensor]) -> None:
+    """Add up gradients over all processes: long ones without a copy, short ones as one tensor."""
+    long = [grad for grad in grads if grad.numel() >= _SHORT]
+    short = [grad for grad in grads if grad.numel() < _SHORT]
+    flat = [torch.cat([grad.flatten() for grad in short])] if short else []
+    for work in [all_reduce(tensor, async_op=True) for tensor in (*long, *flat)]:
+        work.wait()
+    for tensor in flat:
+        parts = tensor.split([grad.numel() for grad in short])
+        for grad, part in zip(short, parts, strict=True):
+            grad.copy_(part.view_as(grad))
 
 
 @contextmanager
