@@ -23,7 +23,7 @@ CHILD = Path(__file__).with_name("child.py")
 
 
 class Twin(ProcessGroup):
-    """One of two processes that are threads: ``sum`` meets the other at a barrier."""
+    """One of two processes that are threads: sums meet the other's at a barrier."""
 
     def __init__(self, rank, table, barrier):
         self.rank, self.ranks, self.device = rank, 2, torch.device("cpu")
@@ -35,6 +35,10 @@ class Twin(ProcessGroup):
         summed = self.table[0] + self.table[1]
         self.barrier.wait(10)
         return summed
+
+    def sum_in_place(self, tensors):
+        for tensor in tensors:
+            tensor.copy_(self.sum(tensor.clone()))
 
 
 def test_gradients_of_two_processes_add_up_and_untouched_ones_stay_none():

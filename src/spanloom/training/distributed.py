@@ -11,7 +11,7 @@ from torch.distributed import all_reduce
 
 from spanloom.errors import TrainingError
 
-_SHORT = 2**15  # elements of a gradient that is not worth a message of its own
+_SHORT = 2**15  # elements of a tensor that is not worth a message of its own
 
 
 class ProcessGroup:
@@ -55,9 +55,21 @@ class ProcessGroup:
                 parameter.grad = torch.zeros_like(parameter)
             if parameter.grad is not None:
                 grads.append(parameter.grad)
-        with _together():
-            _sum_in_place(grads)
+        self.sum_in_place(grads)
         return bool(stops)
+
+    def sum_in_place(self, tensors: Sequence[Tensor]) -> None:
+        """Add up tensors over all processes: long ones without a copy, short ones as one."""
+        long = [tensor for tensor in tensors if tensor.numel() >= _SHORT]
+        short = [tensor for tensor in tensors if tensor.numel() < _SHORT]
+        flat = [torch.cat([tensor.flatten() for tensor in short])] if short else []
+        with _together():
+            for work in [all_reduce(tensor, async_op=True) for tensor in (*long, *flat)]:
+                work.wait()
+        for joined in flat:
+            parts = joined.split([tensor.numel() for tensor in short])
+            for tensor, part in zip(short, parts, strict=True):
+                tensor.copy_(part.view_as(tensor))
 
     def agree(self, value: object) -> object:
         """Return the first process's value on all of them."""
@@ -82,19 +94,6 @@ def _grad_mask(parameters: Iterable[nn.Parameter]) -> Tensor:
     return torch.tensor(
         [int(parameter.grad is not None) for parameter in parameters], dtype=torch.int64
     )
-
-
-def _sum_in_place(grads: Sequence[Tensor]) -> None:
-    """Add up gradients over all processes: long ones without a copy, short ones as one tensor."""
-    long = [grad for grad in grads if grad.numel() >= _SHORT]
-    short = [grad for grad in grads if grad.numel() < _SHORT]
-    flat = [torch.cat([grad.flatten() for grad in short])] if short else []
-    for work in [all_reduce(tensor, async_op=True) for tensor in (*long, *flat)]:
-        work.wait()
-    for tensor in flat:
-        parts = tensor.split([grad.numel() for grad in short])
-        for grad, part in zip(short, parts, strict=True):
-            grad.copy_(part.view_as(grad))
 
 
 @contextmanager
