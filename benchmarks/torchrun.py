@@ -1,6 +1,6 @@
 """How much faster two processes train than one: the same updates, by turns.
 
-    SPANLOOM_DATA=DIR python benchmarks/torchrun.py RECIPE [--rounds 3] [--set KEY=VALUE] [--json FILE]
+    SPANLOOM_DATA=DIR python benchmarks/torchrun.py RECIPE [--rounds 3] [--set KEY=VALUE] [--json F]
 
 Each process has one thread. Compared are seconds of the clock per update, after the first look at
 dev; start, reading and dev are left out. Meant for a machine with two free cores.
@@ -43,6 +43,8 @@ def main() -> None:
             "settings": settings,
             "machine": processor(),
             "rounds": rounds,
+            "one": median(each["one"] for each in rounds),
+            "two": median(each["two"] for each in rounds),
             "ratio": ratio,
         }
         write_file(options.json, (json.dumps(result, indent=1) + "\n").encode())
