@@ -12,6 +12,7 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.errors import DataError, RecipeError
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
+from spanloom.studies.figures import gain_matrix
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
 from spanloom.studies.row import SplitScore
@@ -207,6 +208,15 @@ def test_the_page_stands_alone(study, tmp_path):
     assert not re.findall(r"""(?:src|href)=["']?http""", re.sub(r"xmlns\S*|xlink:href", "", text))
     assert "+10.00↑" in text
     assert "12 of 12 runs" in text or f"{len(rows)} of {len(rows)} runs" in text
+
+
+def test_a_long_condition_leaves_room_for_its_matrix(study):
+    read = study(DESIGNS, seeds=[1, 2, 3])
+    results = compare_conditions(read, *filled(read, helped))
+    long = " ".join(["tasks.names.input_dropout=0.25;"] * 9)
+    longer = [replace(result, condition=long) for result in results if result.comparison]
+    drawn = gain_matrix(longer)  # a figure that has no room warns, and warnings are errors
+    assert drawn.count("tasks.names.input_dropout=0.25;") == 9
 
 
 def test_the_page_is_the_same_each_time(study, tmp_path):

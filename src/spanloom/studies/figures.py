@@ -1,6 +1,7 @@
 """Figures of a study as SVG: a matrix of gains, a graph of who helps whom, learning curves."""
 
 from collections.abc import Callable, Sequence
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from spanloom.studies.results import Comparison, Result, names_of_scores, with_f
 
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
+_LABEL_WIDTH = 40  # letters of a condition in one line
+_LETTER, _LINE = 0.075, 0.16  # inches
 _NAMED_PARTNERS = 2  # of a curve; more are counted, as their names would cover it
 
 
@@ -41,15 +44,17 @@ def _matrix(results: Sequence[Result], select: Callable[[Result], Comparison | N
         at = conditions.index(r.condition), tasks.index(names[r.task, r.metric])
         gains[at] = 100 * comparison.gain
         texts[at] = f"{gains[at]:+.2f}{comparison.arrow}"
-    size = 2.2 + 0.9 * len(tasks), 1.2 + 0.34 * len(conditions)
-    figure, axes = new_figure(size)
+    labels = [wrap(condition, _LABEL_WIDTH) for condition in conditions]
+    letters = max(len(line) for lines in labels for line in lines)
+    height = sum(max(0.34, _LINE * (1 + len(lines))) for lines in labels)
+    figure, axes = new_figure((1.4 + 0.9 * len(tasks) + _LETTER * letters, 1.2 + height))
     limit = max(100 * _LEAST_RANGE, float(np.nanmax(np.abs(gains))))
     image = axes.imshow(gains, cmap=_COLORS, vmin=-limit, vmax=limit, aspect="auto")
     for (row, column), text in texts.items():
         dark = abs(gains[row, column]) > 0.6 * limit
         axes.text(column, row, text, ha="center", va="center", color="white" if dark else "black")
     axes.set_xticks(range(len(tasks)), tasks, rotation=30, ha="right")
-    axes.set_yticks(range(len(conditions)), conditions)
+    axes.set_yticks(range(len(conditions)), ["\n".join(lines) for lines in labels])
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
