@@ -61,6 +61,19 @@ def test_from_models_and_rows_to_advice(pairs_study, tmp_path):
     assert "rank correlation with gain" in said
 
 
+def test_a_dry_run_counts_the_runs_that_are_chosen(tmp_path):
+    path = tmp_path / "singles.yaml"
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos", "ner"], "seeds": [1, 2]}
+    path.write_text(json.dumps(plain | {"designs": [{"design": "single"}]}))
+    command = ["study", "run", path, "--data", RECIPES, "-o", tmp_path / "runs", "--dry-run"]
+    command += ["--results", tmp_path / "rows"]
+    assert "4 of 4 runs to do" in spanloom(*command)
+    printed = spanloom(*command, "--only", "pos, seed 1", "--only", "ner, seed 2")
+    assert "2 of 2 runs to do" in printed
+    assert "  pos, seed 1\n" in printed
+    assert "  ner, seed 2\n" in printed
+
+
 def test_a_page_ends_in_html(tmp_path):
     assert "expected a name that ends in .html" in spanloom(
         "study", "similarity", "a", "b", "-o", tmp_path / "page.txt", code=2

@@ -16,6 +16,7 @@ from spanloom.errors import DataError
 if TYPE_CHECKING:
     from spanloom.corpora.probing_sets import ProbingSet
     from spanloom.studies.execute import Folders
+    from spanloom.studies.job import Job
     from spanloom.studies.spec import Study
 
 Split = Literal["dev", "test"]  # as in studies.row, which takes half a second to import
@@ -44,7 +45,8 @@ class RunOptions:
         str | None, typer.Option(metavar="ADDRESS", help="local, or ray://HOST:PORT of a cluster")
     ] = None
     only: Annotated[
-        str | None, typer.Option(metavar="TEXT,…", help="only runs whose name contains a text")
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="only runs whose name contains the text; repeatable"),
     ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="tell runs, core-hours, gigabytes; train nothing")
@@ -52,6 +54,10 @@ class RunOptions:
     keep_models: Annotated[
         bool, typer.Option("--keep-models", help="keep the models of finished runs")
     ] = False
+
+    def chooses(self, job: "Job") -> bool:
+        """Whether a run is one of those asked for."""
+        return not self.only or any(text in job.name for text in self.only)
 
 
 @app.command()
@@ -72,16 +78,15 @@ def run(options: RunOptions) -> None:
         options.file, options.data, options.out, options.results, options.settings
     )
     if options.dry_run:
-        _print_estimate(study, folders, options.workers, keep_models=options.keep_models)
+        _print_estimate(study, folders, options)
         return
-    names = [name.strip() for name in (options.only or "").split(",") if name.strip()]
     with terminable(), closing(open_executor(options.workers, folders, options.ray)) as executor:
         planned, rows = run_study(
             study,
             folders,
             executor,
             log,
-            only=lambda job: not names or any(name in job.name for name in names),
+            only=options.chooses,
             keep_models=options.keep_models,
         )
     write_stdout(to_text(compare_conditions(study, planned, rows)), end="")
@@ -214,20 +219,22 @@ def embeddings(
         log(f"written to {path}")
 
 
-def _print_estimate(study: "Study", folders: "Folders", workers: int, *, keep_models: bool) -> None:
-    """Print what is left to run."""
+def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> None:
+    """Print which of the chosen runs are left."""
     from spanloom.studies.estimate import Estimates, format_hours
     from spanloom.studies.run import read_rows
 
     planned, rows = read_rows(study, folders)
-    missing = [job for key, job in planned.jobs.items() if key not in rows]
+    chosen = {key: job for key, job in planned.jobs.items() if options.chooses(job)}
+    missing = [job for key, job in chosen.items() if key not in rows]
     estimates = Estimates(folders.data, rows.values())
     for job in missing:
         write_stdout(f"{job.key}  {format_hours(estimates.core_hours(job)):>7}  {job.name}")
     hours = sum(map(estimates.core_hours, missing))
-    space = estimates.gigabytes(missing, workers, keep_models=keep_models)
+    workers = options.workers
+    space = estimates.gigabytes(missing, workers, keep_models=options.keep_models)
     write_stdout(
-        f"{len(missing)} of {len(planned.jobs)} runs to do: about {hours:.1f} core-hours "
+        f"{len(missing)} of {len(chosen)} runs to do: about {hours:.1f} core-hours "
         f"({format_hours(hours / workers)} with {workers} workers), {space:.1f} GB of disk"
     )
     if planned.waiting:
