@@ -20,6 +20,9 @@ from spanloom.training.loop import METRICS
 # one word) it is 1. So these have no gradient but rounding, which Adam scales up to whole steps.
 WITHOUT_GRADIENT = ("key.bias", "attention.score.bias", "attention.score.weight")
 CHILD = Path(__file__).with_name("child.py")
+SUMS = Path(__file__).with_name("child_sums.py")
+TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
+TORCHRUN += ["--master-addr", "127.0.0.1", "--master-port", "29519"]
 
 
 class Twin(ProcessGroup):
@@ -29,16 +32,12 @@ class Twin(ProcessGroup):
         self.rank, self.ranks, self.device = rank, 2, torch.device("cpu")
         self.table, self.barrier = table, barrier
 
-    def sum(self, tensor):
-        self.table[self.rank] = tensor
-        self.barrier.wait(10)
-        summed = self.table[0] + self.table[1]
-        self.barrier.wait(10)
-        return summed
-
     def sum_in_place(self, tensors):
-        for tensor in tensors:
-            tensor.copy_(self.sum(tensor.clone()))
+        self.table[self.rank] = [tensor.clone() for tensor in tensors]
+        self.barrier.wait(10)
+        for tensor, *parts in zip(tensors, *self.table, strict=True):
+            tensor.copy_(sum(parts))
+        self.barrier.wait(10)
 
 
 def test_gradients_of_two_processes_add_up_and_untouched_ones_stay_none():
@@ -80,6 +79,24 @@ def calm(spec):
 
 
 @pytest.mark.slow
+def test_sums_of_long_and_short_tensors_are_those_of_all_processes(tmp_path):
+    run(*TORCHRUN, SUMS, tmp_path)
+    for rank in range(2):
+        sums = load_file(tmp_path / f"{rank}.safetensors")
+        assert {name: tuple(each.shape) for name, each in sums.items()} == {
+            "long": (300, 200),
+            "short": (3, 2),
+            "scalar": (),
+            "transposed": (400, 100),
+        }
+        for name, each in sums.items():  # the first process has 1, 2, …, the second ten times that
+            first = torch.arange(1, each.numel() + 1.0)
+            shape = (100, 400) if name == "transposed" else each.shape
+            want = (11 * first).reshape(shape)
+            assert torch.equal(each, want.T if name == "transposed" else want), name
+
+
+@pytest.mark.slow
 def test_two_processes_learn_what_one_learns(bench, tmp_path):
     path = bench.write(
         "two.yaml",
@@ -90,13 +107,8 @@ def test_two_processes_learn_what_one_learns(bench, tmp_path):
         stages=[FIRST | {"batch_words": 10}, SECOND],
     )
     outs = [tmp_path / "one", tmp_path / "two"]
-    many = ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1"]
-    many += ["--master-port", "29519"]
-    quiet = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    for out, how in zip(outs, ([], many), strict=True):
-        command = [sys.executable, *how, str(CHILD), str(path), str(out)]
-        done = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr[-2000:]
+    for out, how in zip(outs, ([], TORCHRUN), strict=True):
+        run(*how, CHILD, path, out)
     one, two = (losses(out) for out in outs)
     assert one.keys() == two.keys()
     for update, mine in one.items():
@@ -105,6 +117,14 @@ def test_two_processes_learn_what_one_learns(bench, tmp_path):
     for name, mine in weights[0].items():
         if not name.endswith(WITHOUT_GRADIENT):
             assert torch.allclose(mine, weights[1][name], atol=1e-5), name
+
+
+def run(*arguments):
+    """Run Python with one thread a process, off a GPU."""
+    quiet = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, env=quiet, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
 
 
 def losses(out):

@@ -35,8 +35,8 @@ class ProcessGroup:
         """Return the sum of a tensor over all processes."""
         if self.ranks == 1:
             return tensor
-        with _together():
-            summed: Tensor = self._accelerator.reduce(tensor, "sum")
+        summed = tensor.clone()
+        self.sum_in_place([summed])
         return summed
 
     def sum_gradients(self, network: nn.Module, *, stop: bool = False) -> bool:
