@@ -1,9 +1,10 @@
 """How much faster two processes train than one: the same updates, by turns.
 
-    SPANLOOM_DATA=DIR python benchmarks/torchrun.py RECIPE [--rounds 3] [--set KEY=VALUE] [--json F]
+    SPANLOOM_DATA=DIR python benchmarks/torchrun.py RECIPE [--epochs 0.3] [--rounds 3] \\
+        [--set KEY=VALUE] [--json FILE]
 
-Each process has one thread. Compared are seconds of the clock per update, after the first look at
-dev; start, reading and dev are left out. Meant for a machine with two free cores.
+Each process has one thread. Compared are seconds of the clock per update, after the first quarter
+of the log; start, reading and dev are left out. Meant for a machine with two free cores.
 """
 
 import argparse
