@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.config.specs import StageSpec
-from spanloom.training.batch_schedule import TrainBatch, draw_epoch, shard
+from spanloom.training.batch_schedule import TrainBatch, deal, draw_epoch
 
 STAGE = StageSpec(tasks=("steps", "names"), batch_words=20)
 
@@ -153,9 +153,23 @@ def test_tasks_that_read_one_corpus_alike_share_their_batches(data, draw):
     )
 
 
-@given(st.lists(st.integers(), max_size=9), st.integers(1, 5))
-def test_shares_cover_a_batch_and_no_unit_twice(units, ranks):
-    draw = TrainBatch(("any",), tuple(units))
-    shares = [shard(draw, rank, ranks) for rank in range(ranks)]
-    assert Counter(each for mine in shares for each in mine) == Counter(units)
-    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+@given(st.lists(st.lists(st.integers(), max_size=9), max_size=7), st.integers(1, 5))
+def test_processes_get_whole_batches_and_divide_those_left_over(units, ranks):
+    update = tuple(TrainBatch((f"of {row}",), tuple(batch)) for row, batch in enumerate(units))
+    processes = [list(deal(update, rank, ranks)) for rank in range(ranks)]
+    dealt = [
+        (each.row, unit) for mine in processes for each in mine for unit in each.batch.instances
+    ]
+    assert Counter(dealt) == Counter(
+        (row, unit) for row, batch in enumerate(units) for unit in batch
+    )
+    for row, batch in enumerate(update):
+        parts = [[each for each in mine if each.row == row] for mine in processes]
+        lengths = [sum(len(each.batch.instances) for each in mine) for mine in parts]
+        if row < len(update) - len(update) % ranks:
+            assert sorted(lengths) == [0] * (ranks - 1) + [len(batch.instances)]
+        else:
+            assert max(lengths) - min(lengths) <= 1
+        found = [each for mine in parts for each in mine]
+        assert all(each.batch.tasks == batch.tasks for each in found)
+        assert len({each.part for each in found}) == len(found)

@@ -119,6 +119,19 @@ def test_two_processes_learn_what_one_learns(bench, tmp_path):
             assert torch.allclose(mine, weights[1][name], atol=1e-5), name
 
 
+@pytest.mark.slow
+def test_two_processes_with_a_batch_each_drop_what_one_drops(bench, tmp_path):
+    path = bench.write("whole.yaml", stages=[FIRST | {"epochs": 0.5}])
+    outs = [tmp_path / "one", tmp_path / "two"]
+    for out, how in zip(outs, ([], TORCHRUN), strict=True):
+        run(*how, CHILD, path, out)
+    one, two = (losses(out) for out in outs)
+    assert len(one) > 2
+    assert [*two] == [*one]
+    for update, mine in one.items():
+        assert two[update] == pytest.approx(mine)
+
+
 def run(*arguments):
     """Run Python with one thread a process, off a GPU."""
     quiet = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}

@@ -187,6 +187,26 @@ def _updates(
         yield tuple(iterators[name].next() for name in names)
 
 
-def shard(batch: TrainBatch, rank: int, ranks: int) -> Sequence[Instance]:
-    """Return one process's instances of a batch; all shards have similar lengths."""
-    return batch.instances[rank::ranks]
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One process's part of a batch: the row of the batch in its update, and the part's number."""
+
+    row: int
+    part: int
+    batch: TrainBatch
+
+
+def deal(update: Update, rank: int, ranks: int) -> Iterator[Shard]:
+    """Yield one process's shards of an update.
+
+    Whole batches are dealt in turn, so a process works on batches as large as one process alone
+    would; those that are left over are divided, each into shards of similar lengths. Small batches
+    leave some processes nothing.
+    """
+    whole = len(update) - len(update) % ranks
+    for row in range(rank, whole, ranks):
+        yield Shard(row, 0, update[row])
+    for row in range(whole, len(update)):
+        instances = update[row].instances[rank::ranks]
+        if instances:
+            yield Shard(row, rank, TrainBatch(update[row].tasks, instances))

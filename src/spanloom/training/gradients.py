@@ -12,7 +12,6 @@ from torch import Tensor
 
 from spanloom.config.specs import StageSpec
 from spanloom.data.collate import collate
-from spanloom.data.instances import Instance
 from spanloom.data.masking import word_dropout
 from spanloom.model.model import Model
 from spanloom.tasks._base import Targets
@@ -21,15 +20,14 @@ from spanloom.training import batch_schedule
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.prepare import PreparedData
 
-SeedOf = Callable[..., int]  # of the index of a batch in its update, and of a process's rank if any
+SeedOf = Callable[..., int]  # of the row of a batch in its update, and of a part of it if any
 
 
 @dataclass(frozen=True, slots=True)
 class CollatedBatch:
     """One process's shard of a batch, and what each task learns from it."""
 
-    row: int  # of the batch in its update
-    instances: Sequence[Instance]
+    shard: batch_schedule.Shard
     batch: Batch
     targets: Mapping[str, Targets]
 
@@ -57,35 +55,31 @@ class GradientSum:
         num_items = self._count_items(batches)
         sums: dict[str, Tensor] = {}
         for group in self._groups(batches):
-            torch.manual_seed(seed_of(group[0].row, self.processes.rank))
+            torch.manual_seed(seed_of(group[0].shard.row, group[0].shard.part))
             for name, loss in self._backward(group, num_items).items():
                 sums[name] = sums.get(name, torch.zeros(())) + loss
         return sums
 
     def _collate(self, update: batch_schedule.Update, seed_of: SeedOf) -> Iterable[CollatedBatch]:
-        """Yield this process's shard of each batch; small batches leave some processes nothing."""
-        for row, train_batch in enumerate(update):
-            processes = self.processes
-            instances = batch_schedule.shard(train_batch, processes.rank, processes.ranks)
-            if instances:
-                yield self._collate_shard(row, train_batch.tasks, instances, seed_of(row))
+        """Yield this process's shards of an update."""
+        for shard in batch_schedule.deal(update, self.processes.rank, self.processes.ranks):
+            yield self._collate_shard(shard, seed_of(shard.row))
 
-    def _collate_shard(
-        self, row: int, tasks: Iterable[str], instances: Sequence[Instance], seed: int
-    ) -> CollatedBatch:
+    def _collate_shard(self, shard: batch_schedule.Shard, seed: int) -> CollatedBatch:
         model, subwords = self.model, self.model.subword_tokenizer
+        instances = shard.batch.instances
         batch = collate(instances, subwords, model.recipe.window)
         targets = {}
-        for name in tasks:
+        for name in shard.batch.tasks:
             task, gold = model.tasks[name], self.prepared.data[name].gold
             # masked before word dropout: what must be predicted is the text itself
             batch, masked = task.mask_inputs(batch, instances, subwords, seed)
             targets[name] = masked or task.collate_targets(instances, gold)
-        return CollatedBatch(row, instances, batch, targets)
+        return CollatedBatch(shard, batch, targets)
 
     def _groups(self, batches: Sequence[CollatedBatch]) -> Sequence[Sequence[CollatedBatch]]:
         """Return the batches that are encoded together."""
-        instances = (instance for batch in batches for instance in batch.instances)
+        instances = (instance for part in batches for instance in part.shard.batch.instances)
         if self.model.network.transformer is None and not any(i.wants_cls for i in instances):
             return [batches] if batches else []
         return [[batch] for batch in batches]
@@ -130,7 +124,7 @@ class GradientSum:
         subwords = model.subword_tokenizer
         together = group[0].batch
         if len(group) > 1:
-            instances = [instance for batch in group for instance in batch.instances]
+            instances = [instance for part in group for instance in part.shard.batch.instances]
             together = collate(instances, subwords, model.recipe.window)
         batch = word_dropout(together, dropped, subwords.unknown).to(device)
         batches = [batch] if len(group) == 1 else [part.batch.to(device) for part in group]

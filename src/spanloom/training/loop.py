@@ -261,10 +261,10 @@ class StageTrainer:
         """Add the gradients of this process's shard of an update; return its part of the losses."""
         return self.gradients.add(update, self._seed)
 
-    def _seed(self, row: int, *process: int) -> int:
-        """Return the random seed of dropout: from recipe, stage, step, batch and process alone."""
+    def _seed(self, row: int, *part: int) -> int:
+        """Return the random seed of dropout: from recipe, stage, step, batch and its part alone."""
         progress = self.progress
-        key = (self.run_.recipe.seed, progress.stage, progress.global_step, row, *process)
+        key = (self.run_.recipe.seed, progress.stage, progress.global_step, row, *part)
         return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:7], "big")
 
     def _log(self, losses: Mapping[str, Tensor], norm: float) -> None:
