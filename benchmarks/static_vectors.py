@@ -92,6 +92,7 @@ def main() -> None:
         for word, row in zip(words, rows, strict=True)
     ]
     text = "\n".join([f"{len(words)} {options.dim}", *lines, ""])
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     write_file(options.out, text.encode("utf-8"))
     print(f"{len(words)} words, {options.dim} numbers each, written to {options.out}")
 
