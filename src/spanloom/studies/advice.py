@@ -11,7 +11,14 @@ from spanloom.model.model import Model
 from spanloom.studies import relatedness
 from spanloom.studies.attention import head_similarities
 from spanloom.studies.correlation import Correlation
-from spanloom.studies.relatedness import CENTRED, GENERIC, FirstChoice, Relatedness, source_gains
+from spanloom.studies.relatedness import (
+    CENTRED,
+    GENERIC,
+    PREDICTOR_NAMES,
+    FirstChoice,
+    Relatedness,
+    source_gains,
+)
 from spanloom.studies.similarity import ATTENTION, OVERLAP
 from spanloom.studies.span_overlap import span_overlap
 
@@ -57,7 +64,7 @@ class Advice:
             else f"95 % interval {estimate.low:.2f} to {estimate.high:.2f}"
         )
         yield (
-            f"by {self.predictor}: rank correlation with gain {value} ({ends}), "
+            f"by {PREDICTOR_NAMES[self.predictor]}: rank correlation with gain {value} ({ends}), "
             f"{self.correlation.num_pairs} pairs of {self.study}"
         )
         yield (

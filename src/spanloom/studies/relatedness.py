@@ -16,7 +16,13 @@ from spanloom.studies.results import Result, with_first_metrics
 from spanloom.studies.similarity import ATTENTION, COSINE, OVERLAP, Similarity
 
 GENERIC = "generic"
-PREDICTORS = (ATTENTION, COSINE, OVERLAP, GENERIC)
+PREDICTOR_NAMES = {
+    ATTENTION: "attention similarity",
+    COSINE: "gradient cosine",
+    OVERLAP: "span overlap",
+    GENERIC: "mean gain of the source elsewhere",
+}
+PREDICTORS = tuple(PREDICTOR_NAMES)
 POOLED, CENTRED = "pooled", "pooled within targets"
 _FEWEST = 3  # pairs of a correlation
 

@@ -13,19 +13,13 @@ from spanloom.studies.page import figure, page, table
 from spanloom.studies.relatedness import (
     CENTRED,
     POOLED,
+    PREDICTOR_NAMES,
     PREDICTORS,
     FirstChoice,
     Relatedness,
     SourceGain,
     source_gains,
 )
-
-_NAMES = {
-    "attention": "attention similarity",
-    "gradient_cosine": "gradient cosine",
-    "span_overlap": "span overlap",
-    "generic": "mean gain of the source elsewhere",
-}
 
 
 def write_page(related: Relatedness, path: Path) -> list[Path]:
@@ -72,7 +66,7 @@ def draw_pairs(pairs: Sequence[Pair]) -> str:
             x = [pair.predictors[name] for pair in own]
             panel.plot(x, [pair.gain for pair in own], "o", markersize=4, label=target)
         panel.axhline(0, color="#888", linewidth=0.8)
-        panel.set_xlabel(_NAMES[name])
+        panel.set_xlabel(PREDICTOR_NAMES[name])
     panels[0].set_ylabel("gain in points")
     panels[-1].legend(frameon=False, fontsize=7)
     return to_svg(drawing)
@@ -88,7 +82,7 @@ def _scope(correlation: Correlation) -> tuple[bool, bool]:
 
 def _correlation_row(c: Correlation) -> str:
     return (
-        f"<td>{_NAMES[c.predictor]}</td><td>{html.escape(c.scope)}</td>"
+        f"<td>{PREDICTOR_NAMES[c.predictor]}</td><td>{html.escape(c.scope)}</td>"
         f'<td class="number">{c.num_pairs}</td><td>{format_estimate(c.pearson)}</td>'
         f"<td>{format_estimate(c.spearman)}</td>"
     )
@@ -110,7 +104,7 @@ def _choice_row(choice: FirstChoice) -> str:
     gains = (choice.gain, choice.any_source, choice.best_source)
     cells = "".join(f'<td class="number">{gain:+.2f}</td>' for gain in gains)
     helped = f"{choice.num_helped} of {choice.num_targets} targets"
-    return f"<td>{_NAMES[choice.predictor]}</td><td>{helped}</td>{cells}"
+    return f"<td>{PREDICTOR_NAMES[choice.predictor]}</td><td>{helped}</td>{cells}"
 
 
 _SOURCE_HEAD = ("source", "targets", "helped", "mean gain", "deviation")
@@ -132,7 +126,7 @@ def _ceilings(related: Relatedness) -> str:
         values = [related.ceilings[name].get(task) for name in related.ceilings]
         cells = "".join(f'<td class="number">{_number(value)}</td>' for value in values)
         rows.append(f"<td>{html.escape(task)}</td>{cells}")
-    return table(("task", *(_NAMES[name] for name in related.ceilings)), rows)
+    return table(("task", *(PREDICTOR_NAMES[name] for name in related.ceilings)), rows)
 
 
 def _pairs(related: Relatedness) -> str:
@@ -145,7 +139,9 @@ def _pairs(related: Relatedness) -> str:
             f"<td>{html.escape(pair.target)}</td><td>{html.escape(pair.source)}</td>"
             f'<td class="number">{pair.gain:+.2f}</td>{cells}'
         )
-    return table(("target", "source", "gain", *(_NAMES[name] for name in PREDICTORS)), rows)
+    return table(
+        ("target", "source", "gain", *(PREDICTOR_NAMES[name] for name in PREDICTORS)), rows
+    )
 
 
 def _number(value: float | None) -> str:
