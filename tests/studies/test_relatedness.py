@@ -163,14 +163,15 @@ def test_the_first_choice_of_a_perfect_predictor_is_the_best_source(known):
     assert first_choice("gradient_cosine", known.pairs) is None
 
 
-def test_the_mean_gain_of_a_source_leaves_out_the_target_that_it_predicts():
-    rows = {("a", "b"): 1.0, ("a", "c"): 3.0, ("b", "c"): 5.0}
+def test_the_median_gain_of_a_source_leaves_out_the_target_that_it_predicts():
+    rows = {("a", "b"): 1.0, ("a", "c"): 3.0, ("a", "d"): -9.0, ("a", "e"): 4.0, ("b", "c"): 5.0}
     pairs = [PairSimilarity(s, t, s, t, None, (), 0.5, None) for s, t in (*rows, ("c", "a"))]
     from spanloom.studies.relatedness import _with_predictors
 
     found = {(p.source, p.target): p for p in _with_predictors(rows, Similarity({}, tuple(pairs)))}
     assert found["a", "b"].predictors["generic"] == 3.0
     assert found["a", "c"].predictors["generic"] == 1.0
+    assert found["a", "d"].predictors["generic"] == 3.0
     assert "generic" not in found["b", "c"].predictors
     assert ("c", "a") not in found
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import median
 
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -82,7 +82,7 @@ class Advice:
             helped = sum(gain > 0 for gain in source.gains)
             yield (
                 f"{rank:>2}  {source.source:<{width}}  {source.value:9.3f}  "
-                f"elsewhere {fmean(source.gains):+.2f} points, "
+                f"elsewhere {median(source.gains):+.2f} points (median), "
                 f"helped {helped} of {len(source.gains)}"
             )
 
@@ -100,11 +100,11 @@ def read_known(path: Path | None) -> Relatedness:
 def advise(known: Relatedness, values: SourceValues) -> Advice:
     """Rank the sources by the predictor that orders known pairs best, of those with values.
 
-    The mean gain of a source over the known targets is a predictor that needs no value. Raises
+    The median gain of a source over the known targets is a predictor that needs no value. Raises
     ``DataError`` where none has a known correlation.
     """
     gains = {source.source: source.gains for source in source_gains(known.pairs)}
-    candidates = {**values, GENERIC: {name: fmean(own) for name, own in gains.items()}}
+    candidates = {**values, GENERIC: {name: median(own) for name, own in gains.items()}}
     correlations = {c.predictor: c for c in known.correlations if c.scope == CENTRED}
     choices = {choice.predictor: choice for choice in known.first_choices}
     usable = [

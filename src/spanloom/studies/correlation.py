@@ -23,7 +23,7 @@ Measure = Callable[[Values, Values], float | None]
 class Pair:
     """A source and a target: the gain of the target, in points, and what may predict it.
 
-    The predictor ``generic`` is the mean gain of the source over all other targets.
+    The predictor ``generic`` is the median gain of the source over all other targets.
     """
 
     source: str

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import ClassVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -20,7 +20,7 @@ PREDICTOR_NAMES = {
     ATTENTION: "attention similarity",
     COSINE: "gradient cosine",
     OVERLAP: "span overlap",
-    GENERIC: "mean gain of the source elsewhere",
+    GENERIC: "median gain of the source elsewhere",
 }
 PREDICTORS = tuple(PREDICTOR_NAMES)
 POOLED, CENTRED = "pooled", "pooled within targets"
@@ -48,6 +48,11 @@ class SourceGain:
 
     source: str
     gains: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median gain: one target whose score depends on the seed does not move it far."""
+        return median(self.gains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ def _with_predictors(gains: Mapping[tuple[str, str], float], similarity: Similar
     for (source, target), measured in values.items():
         predictors = {name: fmean(scores) for name, scores in measured.items()}
         others = [gain for (s, t), gain in gains.items() if s == source and t != target]
-        generic = {GENERIC: fmean(others)} if others else {}
+        generic = {GENERIC: median(others)} if others else {}
         pairs.append(Pair(source, target, gains[source, target], predictors | generic))
     return pairs
 
@@ -180,12 +185,12 @@ def _ceilings(similarity: Similarity) -> dict[str, dict[str, float]]:
 
 
 def source_gains(pairs: Sequence[Pair]) -> list[SourceGain]:
-    """Return the sources with the gains of their targets, the highest mean first."""
+    """Return the sources with the gains of their targets, the highest median first."""
     gains: dict[str, list[float]] = {}
     for pair in pairs:
         gains.setdefault(pair.source, []).append(pair.gain)
     sources = [SourceGain(name, tuple(values)) for name, values in gains.items()]
-    return sorted(sources, key=lambda source: -fmean(source.gains))
+    return sorted(sources, key=lambda source: -source.median)
 
 
 def first_choice(name: str, pairs: Iterable[Pair]) -> FirstChoice | None:

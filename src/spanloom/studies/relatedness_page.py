@@ -46,7 +46,7 @@ def _page(related: Relatedness) -> str:
         table(_CORRELATION_HEAD, map(_correlation_row, sorted(related.correlations, key=_scope))),
         "<h2>What its first choice gives</h2>",
         table(_CHOICE_HEAD, map(_choice_row, related.first_choices)),
-        "<h2>Sources by their mean gain</h2>",
+        "<h2>Sources by their median gain</h2>",
         table(_SOURCE_HEAD, map(_source_row, source_gains(related.pairs))),
     ]
     if related.ceilings:
@@ -107,7 +107,7 @@ def _choice_row(choice: FirstChoice) -> str:
     return f"<td>{PREDICTOR_NAMES[choice.predictor]}</td><td>{helped}</td>{cells}"
 
 
-_SOURCE_HEAD = ("source", "targets", "helped", "mean gain", "deviation")
+_SOURCE_HEAD = ("source", "targets", "helped", "median gain", "mean", "deviation")
 
 
 def _source_row(source: SourceGain) -> str:
@@ -115,6 +115,7 @@ def _source_row(source: SourceGain) -> str:
     return (
         f'<td>{html.escape(source.source)}</td><td class="number">{len(source.gains)}</td>'
         f'<td class="number">{sum(gain > 0 for gain in source.gains)}</td>'
+        f'<td class="number">{source.median:+.2f}</td>'
         f'<td class="number">{fmean(source.gains):+.2f}</td><td class="number">{deviation}</td>'
     )
 
@@ -153,6 +154,7 @@ _NOTES = """\
 pairs that share a task are not independent; within one target its sources are resampled. <i>Pooled
 within targets</i>: the mean of each target is taken off gain and predictor, so that only the order
 of sources counts; attention similarities of different targets cannot be compared. <i>Any source</i>
-is the mean gain over all sources, <i>best source</i> the mean of each target's best. The mean gain
-of a source elsewhere leaves out the target that it predicts, which makes its correlation a little
-too low. <i>Two models of one task</i> differ in their seed: no two tasks can be more alike.</p>"""
+is the mean gain over all sources, <i>best source</i> the mean of each target's best. The median
+gain of a source elsewhere leaves out the target that it predicts, which makes its correlation a
+little too low. <i>Two models of one task</i> differ in their seed: no two tasks can be
+more alike.</p>"""
