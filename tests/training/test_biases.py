@@ -100,7 +100,7 @@ def test_the_encoder_reads_dev_once_for_all_biases_that_are_tried(model, monkeyp
     list(model.predict(texts, "ner"))
     once = len(batches)
     tune(model, {"ner": dev}, ["ner"])
-    assert len(batches) == once * 3  # and once for the metrics of the tuned model
+    assert len(batches) == once * 2  # the metrics of the tuned model need no reading
 
 
 def test_corpora_of_a_joined_one_count_alike(model):
@@ -184,3 +184,14 @@ def test_a_tasks_own_best_model_has_tuned_biases(tmp_path, monkeypatch, evaluati
     assert evaluations > 1 or tuned == [BEST]
     own = serialization.load(train.own_model(train.home(tmp_path / "model"), "steps"))
     assert any(own.recipe.biases["steps"].values())
+
+
+@pytest.mark.parametrize(
+    ("used", "tuned"), [(None, {"steps"}), (["steps"], {"steps"}), ([], set())]
+)
+def test_only_the_biases_of_used_tasks_are_tuned(tmp_path, used, tuned):
+    tiny.corpus(tmp_path / "corpus", dev=8)
+    path = tiny.recipe(tmp_path, epochs=2, tune_biases=True)
+    train.train(resolve(recipes.load(path), tmp_path), tmp_path / "model", print, used=used)
+    biases = serialization.load(tmp_path / "model").recipe.biases
+    assert {task for task, values in biases.items() if any(values.values())} == tuned

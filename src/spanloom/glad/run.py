@@ -2,7 +2,7 @@
 
 import shlex
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -79,10 +79,15 @@ def run(
     yield from score(load(out), out, tests, data, origin, cost, log)
 
 
-def train_unless_done(plan: Plan, out: Path, log: Log, *, resume: bool) -> None:
-    """Train a plan, unless its model is there already; raises ``DataError`` for another one."""
+def train_unless_done(
+    plan: Plan, out: Path, log: Log, *, resume: bool, used: Collection[str] | None = None
+) -> None:
+    """Train a plan, unless its model is there already; raises ``DataError`` for another one.
+
+    Only the biases of the tasks ``used`` are tuned; None stands for all.
+    """
     if not out.exists() or train.is_unfinished(out):
-        train.train(plan, out, log, resume=resume)
+        train.train(plan, out, log, resume=resume, used=used)
     _check_same(plan.recipe, recipes.load(out / RECIPE), out)
 
 

@@ -94,7 +94,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
     plan = resolve(recipes.loads(yaml.dump(plain), job.name), data)
     out = runs / job.key
-    train_unless_done(plan, out, log, resume=train.home(out).exists())
+    train_unless_done(plan, out, log, resume=train.home(out).exists(), used=job.tasks)
     return plan
 
 

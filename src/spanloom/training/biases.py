@@ -72,8 +72,11 @@ def tune(
         num_spans = sum(len(document[layer].spans) for document in documents)
         if num_spans < MIN_SPANS:
             continue
-        model = model.with_biases(_tune_task(model, name, sample_evenly(documents, MAX_WORDS)))
-        metrics[name] = model.tasks[name].score(TrainingPredictor(model), documents)
+        sample, stored = sample_evenly(documents, MAX_WORDS), StoredInputs(model.network)
+        model = model.with_biases(_tune_task(model.with_network(stored), name, sample))
+        network = stored if len(sample) == len(documents) else model.network
+        predictor = TrainingPredictor(model.with_network(network))
+        metrics[name] = model.tasks[name].score(predictor, documents)
     return model, metrics
 
 
@@ -110,7 +113,7 @@ def _tune_task(
 ) -> Mapping[str, Mapping[str, float]]:
     """Return the biases of all tasks: new ones of one task, those of the others as they are."""
     biases = {task: biases for task, biases in model.recipe.biases.items() if task != name}
-    model = model.with_network(StoredInputs(model.network)).with_biases(biases)
+    model = model.with_biases(biases)
     for decision, metric in model.tasks[name].decisions.items():
         model = _tune_decision(model, name, decision, metric, documents)
     return model.recipe.biases

@@ -3,7 +3,7 @@
 import filecmp
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -111,9 +111,11 @@ def train(
     resume: bool = False,
     pace: LogIntervals = LogIntervals(),
     device: str | None = None,
+    used: Collection[str] | None = None,
 ) -> Progress:
     """Train the model of a plan and write the best one to ``out``.
 
+    The biases of the tasks ``used`` are tuned; None stands for all of the last stage.
     Checkpoints and metrics lie in ``home(out)``, which no other run can use meanwhile. Raises
     ``DataError``, ``FormatError``, ``ModelError``, ``RecipeError``, ``StorageError`` and
     ``TrainingError``; on Ctrl-C and SIGTERM ``KeyboardInterrupt``, after a checkpoint ``Stopped``.
@@ -135,7 +137,9 @@ def train(
                 ignore_signals()  # who started them may signal each of them again
             raise Stopped(_leave(out, str(stopped), first=processes.first)) from None
         if processes.first:
-            model = _tune_biases(run, metrics_log.log) if plan.recipe.tune_biases else run.model
+            model = run.model
+            if plan.recipe.tune_biases:
+                model = _tune_biases(run, used, metrics_log.log)
             serialization.copy(run_dir / BEST, out)
             verify(model, out)  # before anybody is told that it is done
             (run_dir / _LEFT).unlink(missing_ok=True)
@@ -149,15 +153,17 @@ def own_model(run_dir: Path, task: str) -> Path | None:
     return folder if folder.exists() else None
 
 
-def _tune_biases(run: Run, log: Log) -> Model:
+def _tune_biases(run: Run, used: Collection[str] | None, log: Log) -> Model:
     """Tune the biases of the best model, and of each task's own; return the best one.
 
     Where the best model of a task is also the best of all, it is tuned once.
     """
     dev, progress = {name: data.dev for name, data in run.prepared.data.items()}, run.progress
-    tasks = [name for name in progress.best_per_task if name in run.model.tasks]
+    names = {name for name in run.model.tasks if used is None or name in used}
+    last = [name for name in run.recipe.stages[-1].tasks if name in names]
+    tasks = [name for name in progress.best_per_task if name in names]
     folders = {task: folder for task in tasks if (folder := own_model(run.home, task)) is not None}
-    best, last = run.home / BEST, run.recipe.stages[-1].tasks
+    best = run.home / BEST
     shared = {task for task in last if task in folders and _equal_weights(folders[task], best)}
     for task, folder in folders.items():
         if task in shared:
