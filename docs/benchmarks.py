@@ -10,6 +10,7 @@ Lines of the text that are replaced; FILES are below benchmarks/results and may 
     <!-- board: FOLDER -->                       the rows of Open GLAD
     <!-- peers: FOLDER -->                       the rows of peers
     <!-- grid: FOLDER -->                        rows of tasks alone, jointly, fine-tuned
+    <!-- gains: FILE DESIGN -->                  a study's gains, by task and partner
 
 PATH is keys with dots between them, a ``*`` for each key there is; it may be absent. In a cell
 ``{KEYS:FORMAT}`` is a value: ``{*0}`` the first key that a ``*`` stood for, ``{files}`` how many
@@ -25,6 +26,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from gains import gains
 from grid import grid
 from seeds import seeds
 from ten_tasks import peers, ten_tasks
@@ -92,6 +94,10 @@ def _grid(results: Path, files: str, path: None, cells: None) -> str:
     return grid(results / files)
 
 
+def _gains(results: Path, file: str, design: str, cells: None) -> str:
+    return gains(results / file, design)
+
+
 def _peers(results: Path, files: str, path: None, cells: None) -> str:
     return peers(results / files)
 
@@ -103,6 +109,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "board": _board,
     "peers": _peers,
     "grid": _grid,
+    "gains": _gains,
 }
 
 

@@ -225,3 +225,28 @@ def test_a_grid_has_an_arrow_where_a_column_surely_differs(made, tmp_path):
     assert cells[3] == "relation_f1"
     assert ["ner", "btc", "span_f1", "50.00", "50.00", "", "", "", "1"] in lines
     assert cells[4:8] == ["78.00 ± 0.00", "50.00 ± 0.00 ↓", "78.00", "90.00 ± 0.00 ↑"]
+
+
+def test_gains_stand_by_task_and_partner(made, tmp_path):
+    def result(task, partner, comparison, control=None):
+        said = {"design": "pairs", "metric": "f1", "comparison": comparison, "control": control}
+        return {"task": task, "partners": [partner], **said}
+
+    def compared(gain, p):
+        return {"baseline": {"mean": 0.5}, "gain": gain, "p": p}
+
+    results = [
+        result("ner", "pos", compared(0.0125, 0.01)),
+        result("ner", "srl", compared(0.5, 0.01), control=compared(-0.02, 0.04)),
+        result("pos", "ner", compared(-0.003, 0.2)),
+        {**result("pos", "srl", None), "design": "other"},
+    ]
+    (tmp_path / "r.json").write_text(json.dumps(results))
+    lines = made.page("<!-- gains: r.json pairs -->\n", tmp_path).splitlines()
+    assert lines[0] == "| task | metric | alone | pos | srl | ner |"
+    assert lines[2:] == [
+        "| ner | f1 | 50.00 | +1.25 ↑ | −2.00 ↓ |  |",
+        "| pos | f1 | 50.00 |  |  | −0.30 |",
+    ]
+    with pytest.raises(ValueError, match="no gains of trios"):
+        made.page("<!-- gains: r.json trios -->\n", tmp_path)
