@@ -9,7 +9,7 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.errors import RecipeError
 from spanloom.studies import designs
 from spanloom.studies.designs import plan
-from spanloom.studies.job import Job, job
+from spanloom.studies.job import Job, job, subset
 from spanloom.studies.row import given_gold
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
@@ -304,6 +304,39 @@ def test_an_oracle_of_both_sees_who_is_missed(study):
     oracle = {cell.task: learnt(cell.job) for cell in study_plan.cells if cell.design == "oracle"}
     # without dep ner falls from 0.7 to 0.6, without ner dep from 0.7 to 0.6; pos never gains
     assert oracle == {"pos": ("pos",), "ner": ("pos", "dep", "ner"), "dep": ("pos", "dep", "ner")}
+
+
+def test_an_oracle_reads_the_designs_without_a_label_and_may_have_one(study):
+    labelled = [
+        {"design": name, "label": "wide", "settings": ["window=128"]}
+        for name in ("single", "pairs")
+    ]
+    designs = [SINGLE, PAIRS, *labelled, {"design": "oracle"}, {"design": "oracle", "label": "new"}]
+    designs[-1]["settings"] = ["stages.0.epochs=7"]
+    first = planned(study(designs))
+    better = {names: {name: 0.99 for name in names} for names in HELPED}
+    rows = {
+        key: make_row(job, (HELPED if job.recipe["window"] != 128 else better)[learnt(job)])
+        for key, job in first.jobs.items()
+    }
+    cells = [cell for cell in planned(study(designs), rows).cells if cell.design == "oracle"]
+    assert Counter(cell.condition for cell in cells) == {"oracle": 3, "oracle, new": 3}
+    assert {cell.task: learnt(cell.job) for cell in cells}["ner"] == ("pos", "ner")
+    with pytest.raises(RecipeError, match="needs the design 'single' without a label"):
+        study([*labelled, PAIRS, {"design": "oracle"}])
+
+
+def test_two_runs_of_one_condition_are_told_and_no_seeds(study):
+    with pytest.raises(RecipeError, match="2 times the condition 'joint' of task 'pos'"):
+        planned(study([SINGLE, JOINT, {"design": "joint", "settings": ["window=32"]}]))
+    with pytest.raises(RecipeError, match=r"in pos\+ner"):
+        planned(study([{"design": "subsets", "sets": [["pos", "ner"], ["ner", "pos"]]}]))
+
+
+def test_a_task_that_runs_on_request_is_learnt_alone(study):
+    (job,) = planned(study([SINGLE], tasks=["ner"], settings=[])).jobs.values()
+    asked = {**job.recipe, "tasks": {"ner": {**job.recipe["tasks"]["ner"], "on_request": True}}}
+    assert subset(asked, ["ner"], (), "one").tasks["ner"].on_request is False
 
 
 def test_what_helps_with_one_seed_only_is_no_help(study):

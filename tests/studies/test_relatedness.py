@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,6 +122,22 @@ def test_gains_are_over_as_many_updates_of_the_target_if_that_was_run(study):
     assert gains["dep", "ner"] == pytest.approx(4)
     with pytest.raises(DataError, match="no gains of pairs"):
         gains_of(results_of(study, DESIGNS[:1]))
+
+
+def test_gains_are_of_designs_without_a_label_over_the_task_alone(study):
+    wide = {"label": "wide", "settings": ["window=32"]}
+    labelled = [{"design": "pairs-then-single", **wide}, {"design": "pairs", **wide}]
+    gains = gains_of(results_of(study, DESIGNS))
+    assert gains_of(results_of(study, [*DESIGNS, *labelled])) == gains
+    with pytest.raises(DataError, match="no gains of pairs"):
+        gains_of(results_of(study, [*DESIGNS[:1], *labelled]))
+    results = results_of(study, DESIGNS[:2])
+    other = [
+        replace(r, comparison=r.comparison and replace(r.comparison, against="joint"))
+        for r in results
+    ]
+    with pytest.raises(DataError, match="compared with the task alone, got 'joint'"):
+        gains_of(other)
 
 
 def similarity_of(overlap):

@@ -7,6 +7,7 @@ import pytest
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.model.plan import resolve
+from spanloom.studies import job
 from spanloom.studies.designs import plan
 from spanloom.studies.spec import load
 
@@ -16,9 +17,11 @@ FILES = sorted([*(ROOT / "papers").rglob("*.yaml"), *(ROOT / "studies").glob("*.
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_each_file_is_a_study_or_the_recipe_of_one(path):
+def test_each_file_is_a_study_that_can_be_planned_or_the_recipe_of_one(path, monkeypatch, tmp_path):
     if "designs" in yaml.load(path).data:
-        assert load(path).designs
+        monkeypatch.setattr(job, "data_hash", str)
+        monkeypatch.setattr(job, "locate", lambda name, data: tmp_path / name)
+        assert plan(load(path), tmp_path, lambda keys: {}).cells
     else:
         assert recipes.load(path).tasks
 
@@ -32,8 +35,8 @@ def test_each_condition_has_its_runs_and_their_recipes_resolve(path, tmp_path):
     conditions = {(cell.task, cell.condition) for cell in study_plan.cells}
     assert len(study_plan.cells) == len(study.spec.seeds) * len(conditions)
     assert {task for task, _ in conditions} == set(study.tasks)
-    for job in study_plan.jobs.values():
-        resolve(recipes.loads(yaml.dump(job.recipe), job.name))
+    for planned in study_plan.jobs.values():
+        resolve(recipes.loads(yaml.dump(planned.recipe), planned.name))
 
 
 def test_the_models_of_figure_2_are_those_that_table_6_goes_on_from(tmp_path):
@@ -54,7 +57,7 @@ def test_a_curve_of_all_tasks_is_scored_on_its_target_alone(tmp_path):
         (tmp_path / corpus).mkdir()
     jobs = plan(study, tmp_path, lambda keys: {}).jobs.values()
     assert len(jobs) == 45
-    assert {len(job.tasks) for job in jobs} == {1}
+    assert {len(planned.tasks) for planned in jobs} == {1}
 
 
 def test_the_tables_of_hmtl_share_their_joint_run(tmp_path):

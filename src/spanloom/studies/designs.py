@@ -5,6 +5,7 @@ once.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
@@ -98,15 +99,28 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
             oracle_cells = _oracle(study, of_study, design.spec, cells, read_rows)
             if len(oracle_cells) < len(of_study) * len(study.joint_tasks):
                 waiting.append(design.name)
-            cells += oracle_cells
+            cells += (_labelled(cell, design.spec.label) for cell in oracle_cells)
         else:
             for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 planned = _PLANS[design.name](planner, design.spec)
                 cells += (_labelled(cell, design.spec.label) for cell in planned)
+    _check_conditions(study, cells)
     _check_against(study, cells)
     given = [cell for cell in cells if cell.task in study.spec.gold_inputs]
     cells += [replace(cell, task=given_gold(cell.task)) for cell in given]
     return StudyPlan(tuple(cells), tuple(waiting))
+
+
+def _check_conditions(study: Study, cells: Iterable[Cell]) -> None:
+    """Raise ``RecipeError`` where two runs are of one condition: they would pass for two seeds."""
+    counts = Counter((cell.design, cell.condition, cell.task, cell.variant) for cell in cells)
+    for (_, condition, task, _), count in counts.items():
+        if count > 1:
+            problem = (
+                f"designs: {count} times the condition {condition!r} of task {task!r}; "
+                "give one of the designs a label"
+            )
+            raise RecipeError(str(study.path), None, problem)
 
 
 def _check_against(study: Study, cells: Iterable[Cell]) -> None:
@@ -167,8 +181,8 @@ def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     joint = planner.run(planner.study.joint_tasks, settings)
     for task in planner.study.tasks:
         others = tuple(name for name in planner.study.joint_tasks if name != task)
-        for suffix, tuned in _tuned(planner, spec, task, joint):
-            yield replace(planner.cell(TUNED, TUNED + suffix, task, tuned), partners=others)
+        for cell in _tuned(planner, spec, task, joint):
+            yield replace(cell, design=TUNED, condition=TUNED + cell.condition, partners=others)
 
 
 def _pairs_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -176,22 +190,20 @@ def _pairs_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for pair in combinations(planner.study.joint_tasks, 2):
         joint = planner.run(pair, _settings(planner.study, PAIRS))
         for task, partner in (pair, pair[::-1]):
-            for suffix, tuned in _tuned(planner, spec, task, joint):
-                condition = f"with {partner}, then alone{suffix}"
-                cell = planner.cell(TUNED_PAIRS, condition, task, tuned)
-                yield replace(cell, partners=(partner,))
+            for cell in _tuned(planner, spec, task, joint):
+                condition = f"with {partner}, then alone{cell.condition}"
+                yield replace(cell, condition=condition, partners=(partner,))
 
 
-def _tuned(
-    planner: _Planner, spec: DesignSpec, task: str, before: Job
-) -> Iterator[tuple[str, Job]]:
-    """Yield the runs of a task alone on from another run, each with what its condition adds."""
+def _tuned(planner: _Planner, spec: DesignSpec, task: str, before: Job) -> Iterator[Cell]:
+    """Yield the cells of a task alone on from another run; its head ends the condition."""
     assert isinstance(spec, TunedSpec)
     for heads in spec.heads:
-        is_reset = heads == "reset"
-        reset = (f"stages.0.reset_heads=[{task}]",) if is_reset else ()
+        new_head = heads == "reset"
+        reset = (f"stages.0.reset_heads=[{task}]",) if new_head else ()
         job = planner.run([task], (*spec.settings_of(task), *reset), before=before)
-        yield ", new head" if is_reset else "", job
+        cell = planner.cell(TUNED_PAIRS, ", new head" if new_head else "", task, job)
+        yield replace(cell, new_head=new_head)
 
 
 def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -348,7 +360,7 @@ def _oracle(
     measured by its own single run. Helpers are chosen on dev.
     """
     read = {SINGLE, *spec.of, *([JOINT] if ALL_BUT_ONE in spec.of else [])}
-    needed = [cell for cell in cells if cell.design in read]
+    needed = [cell for cell in cells if cell.design in read and not cell.label]
     rows = read_rows({cell.job.key for cell in needed})
     oracle_cells = []
     for planner in planners:
@@ -375,14 +387,16 @@ def _helpers(
     study: Study, task: str, spec: OracleSpec, cells: Sequence[Cell], rows: Mapping[str, Row]
 ) -> Iterator[str]:
     """Yield the tasks that help a task; ``cells`` are its own."""
-    scores: dict[str, list[float]] = {}
+    values: dict[tuple[str, frozenset[str]], list[float]] = {}
     for cell in cells:
         score = primary_score(rows[cell.job.key], task, "dev")
-        scores.setdefault(cell.condition, []).append(score)
-    spread = {condition: Scores.of(values) for condition, values in scores.items()}
+        values.setdefault((cell.design, frozenset(cell.partners)), []).append(score)
+    scores = {measured: Scores.of(own) for measured, own in values.items()}
+    none, others = frozenset[str](), frozenset(study.joint_tasks) - {task}
     for other in study.joint_tasks:
-        pair, without = spread.get(f"with {other}"), spread.get(f"without {other}")
-        helps = pair is not None and is_higher(pair, spread[SINGLE], study.spec.k)
-        helps |= without is not None and is_higher(spread[JOINT], without, study.spec.k)
+        pair = scores.get((PAIRS, frozenset({other})))
+        without = scores.get((ALL_BUT_ONE, others - {other}))
+        helps = pair is not None and is_higher(pair, scores[SINGLE, none], study.spec.k)
+        helps |= without is not None and is_higher(scores[JOINT, others], without, study.spec.k)
         if other != task and helps:
             yield other

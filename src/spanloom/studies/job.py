@@ -118,10 +118,13 @@ def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str)
     """Return the recipe of some of the tasks of a plain recipe, changed by settings.
 
     Levels and corpora that none of them needs are left out. Several tasks each keep their own best
-    weights. Raises ``RecipeError`` for a setting that does not fit.
+    weights. Tasks that all run on request alone run always here. Raises ``RecipeError`` for a
+    setting that does not fit.
     """
     (stage,) = base["stages"]
     tasks = {name: base["tasks"][name] for name in names}
+    if all(task.get("on_request") for task in tasks.values()):
+        tasks = {name: {**task, "on_request": False} for name, task in tasks.items()}
     own: Raw = {
         "tasks": list(names),
         "reset_heads": [],

@@ -132,11 +132,12 @@ def _correlations(pairs: Sequence[Pair]) -> Iterator[Correlation]:
 def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str], float]]:
     """Return the design and baseline of gains, and the gain in points by (source, target).
 
-    With new heads beside kept ones, kept ones count; of several metrics of a task the first does.
-    Raises ``DataError`` without pairs, and for several trunks or sharing modes.
+    Designs with a label and new heads do not count; of several metrics of a task the first does.
+    Raises ``DataError`` without pairs, for several trunks or sharing modes, and where the study
+    compares pairs with something else than a task alone.
     """
-    results = with_first_metrics(results)
-    tuned = [r for r in results if r.design == TUNED_PAIRS and r.condition.endswith("alone")]
+    results = [r for r in with_first_metrics(results) if not r.label and not r.new_head]
+    tuned = [r for r in results if r.design == TUNED_PAIRS]
     chosen = tuned or [r for r in results if r.design == PAIRS]
     if not chosen:
         raise DataError("no row of the designs pairs or pairs-then-single, so no gains of pairs")
@@ -154,6 +155,9 @@ def _gain(result: Result, again: Mapping[str, float]) -> float | None:
     """Return the gain over the task alone, or alone twice; None if that is not finished."""
     if again:
         return result.scores.mean - again[result.task] if result.task in again else None
+    if result.comparison is not None and result.comparison.against != SINGLE:
+        against = result.comparison.against
+        raise DataError(f"expected pairs that are compared with the task alone, got {against!r}")
     return None if result.comparison is None else result.comparison.gain
 
 

@@ -73,6 +73,8 @@ class Result:
     best_updates: float | None = None
     comparison: Comparison | None = None
     control: Comparison | None = None
+    label: str = ""
+    new_head: bool = False
 
     @property
     def group(self) -> tuple[str, str]:
@@ -165,6 +167,8 @@ def _result(
         metrics=metrics,
         own_mean=_own_mean(job_rows, first.task, split, metric),
         best_updates=_mean_best_updates(job_rows, first.task),
+        label=first.label,
+        new_head=first.new_head,
     )
 
 

@@ -285,7 +285,9 @@ def _check_tasks(
 
 def _check_oracle(study: Study, spec: OracleSpec, location: SourceLocation) -> None:
     """Raise ``RecipeError`` where the study lacks the designs that an oracle reads."""
-    names = {design.name for design in study.designs}
+    names = {design.name for design in study.designs if not design.spec.label}
     needed = {"single", *spec.of, *(["joint"] if "all-but-one" in spec.of else [])}
     for name in sorted(needed - names):
-        raise location.location_of("of").error(f"needs the design {name!r} in this study, too")
+        raise location.location_of("of").error(
+            f"needs the design {name!r} without a label in this study, too"
+        )

@@ -25,7 +25,7 @@ class Cell:
 
     ``partners`` are the tasks that it was learnt with, or after; ``examples`` is the size of its
     training data (None: all of it). ``job`` is the run whose row holds it. ``label`` is that of its
-    design, part of the condition.
+    design, part of the condition. ``new_head`` says that a task that went on alone began with one.
     """
 
     design: str
@@ -36,6 +36,7 @@ class Cell:
     partners: tuple[str, ...] = ()
     examples: int | str | None = None
     label: str = ""
+    new_head: bool = False
 
 
 @dataclass(frozen=True, slots=True)
