@@ -113,7 +113,7 @@ def test_rates_are_halved_after_as_many_scores_in_a_row_as_lr_patience(
 )
 def test_a_figure_that_no_task_has_is_refused_before_training(bench, metric, hint):
     with pytest.raises(
-        RecipeError, match=f"stages.0.validation_metric: no figure '{metric}'.*{hint}"
+        RecipeError, match=f"stages.0.validation_metric: no metric '{metric}'.*{hint}"
     ):
         bench.fresh(**one(validation_metric=metric))
 

@@ -19,7 +19,7 @@ from spanloom.data.collate import collate
 from spanloom.embedders import transformer
 from spanloom.errors import DataError, RecipeError, TrainingError
 from spanloom.model.plan import resolve
-from spanloom.training import checkpoint, pretrain
+from spanloom.training import checkpoint, pretrain, text_data
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
@@ -270,6 +270,13 @@ def test_other_tasks_and_other_trunks_are_refused(bench):
         plan(bench, text={**TEXT, "masking": "layer"})
 
 
+def test_raw_text_beside_documents_is_told_with_both_names(bench):
+    tiny.corpus(bench / "annotated")
+    mixed = plan(bench, {**TEXT, "data": "both"}, corpora={"both": [{"data": "text"}, {"data": "annotated"}]})
+    with pytest.raises(DataError, match=r"raw text \(text\) and documents \(annotated\)"):
+        text_data.streamed(mixed)
+
+
 def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     out = bench / "scratch"
     folder = pretrain.untrained_encoder(plan(bench), out, vocab_size=70, cased=True)
@@ -283,6 +290,13 @@ def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     _, lines = run(fresh, out)
     assert AutoModel.from_pretrained(out).config.vocab_size == 70
     assert any("documents" in line for line in lines)
+    again, smaller, lower = (
+        pretrain.untrained_encoder(plan(bench), out, vocab_size=size, cased=cased)
+        for size, cased in ((70, True), (60, True), (60, False))
+    )
+    assert again == folder
+    assert len({folder, smaller, lower}) == 3
+    assert json.loads((smaller / "config.json").read_text())["vocab_size"] == 60
     with pytest.raises(TrainingError, match="has but"):
         pretrain.untrained_encoder(plan(bench), bench / "no", vocab_size=30_000, cased=False)
     nowhere = plan(bench, {**TEXT, "data": "no-such-text"})

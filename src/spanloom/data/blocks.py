@@ -192,9 +192,9 @@ def exchange(pairs: Blocks, rng: Random) -> Blocks:
     if not len(bounds) or documents[0] == documents[-1]:
         return pairs
     for row in np.flatnonzero(generator.random(len(bounds)) < 0.5).tolist():
-        other = row
-        while documents[other] == documents[row]:
-            other = int(generator.integers(len(bounds)))
+        first, end = np.searchsorted(documents, [documents[row], documents[row] + 1]).tolist()
+        other = int(generator.integers(len(bounds) - (end - first)))
+        other += (end - first) * (other >= first)  # beyond the blocks of the same document
         start, limit = int(pairs.bounds[other, 0]), int(pairs.bounds[other, 3])
         end = min(limit, start + int(bounds[row, 3] - bounds[row, 2]))
         if end < limit:

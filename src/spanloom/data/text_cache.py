@@ -272,9 +272,8 @@ def hold_out(
     totals = np.minimum(sizes, _DEV_CHARACTERS // 4).cumsum()
     wanted = min(corpus.num_pieces // 50, _DEV_PIECES)
     count = min(int(np.searchsorted(totals, wanted)) + 1, len(corpus) - 1)
-    rows = set(order[:count].tolist())
-    kept = np.array(sorted(set(range(len(corpus))) - rows))
-    return corpus.select(kept), tuple(_dev_documents(source, rows))
+    dev = tuple(_dev_documents(source, set(order[:count].tolist())))
+    return corpus.select(np.sort(order[count:])), dev
 
 
 def _dev_documents(source: TextSource, rows: set[int]) -> Iterator[Document]:

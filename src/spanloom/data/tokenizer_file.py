@@ -126,7 +126,7 @@ def _fields_problem(fields: Any, checks: Mapping[str, Check], path: str) -> str 
         if key not in checks:
             return f"{path}: unknown key {key!r:.60}"
         if not checks[key](value):
-            return f"{path}: {key}: {value!r:.60} is not let in"
+            return f"{path}: {key}: {value!r:.60} is not allowed"
     return None
 
 

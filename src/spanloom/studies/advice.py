@@ -136,12 +136,15 @@ def measure_sources(
     """
     sources = {pair.source for pair in known.pairs}
     overlaps, attention = {}, {}
+    single: dict[str, Model] = {}
     for model in models:
         for name in [task for task in model.tasks if task in sources]:
             overlap = span_overlap(model, name, documents, layer)
             if overlap is not None:
                 overlaps[name] = overlap
-            if own is not None and len(model.tasks) == 1:
-                (heads,), _ = head_similarities(own, [model], documents, num_sentences)
-                attention[name] = float(heads.mean())
+            if len(model.tasks) == 1:
+                single[name] = model
+    if own is not None and single:
+        by_model, _ = head_similarities(own, [*single.values()], documents, num_sentences)
+        attention = {name: float(h.mean()) for name, h in zip(single, by_model, strict=True)}
     return {OVERLAP: overlaps, ATTENTION: attention}

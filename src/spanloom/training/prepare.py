@@ -176,7 +176,7 @@ def _check_metrics(recipe: Recipe, tasks: Mapping[str, Task]) -> None:
         metric = stage.validation_metric
         if metric is not None and metric not in names:
             location = recipe.at("stages", index, "validation_metric")
-            raise location.error(f"no figure {metric!r}{did_you_mean(metric, names)}")
+            raise location.error(f"no metric {metric!r}{did_you_mean(metric, names)}")
 
 
 def _encode(planned: TaskPlan, task: Task, corpus: SplitCorpus) -> TaskData:

@@ -4,9 +4,10 @@ Training is that of any recipe (``training.train``): its run, with checkpoints, 
 ``ENCODER.run``.
 """
 
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,6 +20,7 @@ from spanloom.atomic_io import write_folder
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
 from spanloom.data.subwords import SubwordTokenizer
+from spanloom.data.text_cache import TextSource
 from spanloom.data.wordpiece import train_wordpiece
 from spanloom.embedders import _bert, _encoder_check, transformer
 from spanloom.embedders.transformer import Transformer
@@ -169,22 +171,27 @@ def _card(recipe: Recipe) -> str:
 def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) -> Path:
     """Write the shape of a plan's encoder with a WordPiece vocabulary of the plan's own text.
 
-    The folder lies in the run's; if it is there it is kept. Raises ``TrainingError`` where the text
-    has fewer pieces, ``DataError`` and ``StorageError``.
+    The folder lies in the run's, and its name follows from text, size, casing and shape; if it is
+    there it is kept. Raises ``TrainingError`` where the text has fewer pieces, ``DataError`` and
+    ``StorageError``.
     """
     check(plan)
     options = plan.transformer
     assert options is not None, "checked"
     run_dir = home(out)
     run_dir.mkdir(parents=True, exist_ok=True)
-    folder = run_dir / _START
+    config = _shape(transformer.source(options.transformer, plan.recipe_dir))
+    sources = [source.fingerprint for source in _sources(plan)]
+    content = json.dumps([vocab_size, cased, plan.recipe.window, config, sources], sort_keys=True)
+    folder = run_dir / f"{_START}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
     with open_locked(run_dir / f"{_START}.lock", os.O_WRONLY | os.O_CREAT):
         if not folder.exists():
-            pieces = train_wordpiece(_texts(plan), vocab_size, cased=cased)
+            texts = chain(*(source.documents() for source in _sources(plan)))
+            words = (document.text for document in texts)
+            pieces = train_wordpiece(words, vocab_size, cased=cased)
             size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
             if size < vocab_size:
                 raise TrainingError(f"--vocab-size: the text has but {size} pieces")
-            config = _shape(transformer.source(options.transformer, plan.recipe_dir))
             with write_folder(folder, replace=True) as staging:
                 text = json.dumps({**config, "vocab_size": size, "pad_token_id": pieces.padding})
                 (staging / CONFIG).write_text(text, encoding="utf-8")
@@ -192,16 +199,16 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
     return folder
 
 
-def _texts(plan: Plan) -> Iterator[str]:
-    """Yield the texts that the tasks of a plan learn from.
+def _sources(plan: Plan) -> list[TextSource]:
+    """Return the raw text that the tasks of a plan learn from, each once.
 
     Raises ``DataError`` for text that is not there, ``TrainingError`` for other data.
     """
     sources = {name: text_data.source(plan, task) for name, task in plan.tasks.items()}
-    streamed = dict.fromkeys(sources[name] for name in text_data.streamed(plan))
+    streamed = [*dict.fromkeys(sources[name] for name in text_data.streamed(plan))]
     if not streamed:
         raise TrainingError("--vocab-size: expected raw text (*.txt, *.txt.gz) as data")
-    return (document.text for document in chain(*(source.documents() for source in streamed)))
+    return streamed
 
 
 def _shape(folder: str) -> dict[str, Any]:

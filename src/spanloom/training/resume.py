@@ -102,7 +102,7 @@ def _fit_schedule(key: str, progress: Progress, epochs: float, spec: StageSpec) 
     if reached < _NO_RATE:
         raise TrainingError(
             f"{key}: the rates of this run came to their end at {epochs:g} epochs, so nothing "
-            f"more can be learnt with them; name its model as start: in a recipe instead"
+            f"more can be learnt with them; name its model as init_from in a recipe instead"
         )
     warmup = progress.warmup_of(before) * epochs / spec.epochs  # the same point in the new epochs
     progress.warmup_share = warmup if warmup < 1 else position / spec.epochs

@@ -48,7 +48,9 @@ def _is_streamed(plan: Plan, task: TaskPlan) -> bool:
         return False
     kinds = {name: _is_raw(plan, name) for name in task.sources}
     if len(set(kinds.values())) > 1:
-        raw, other = ([name for name, is_raw in kinds.items() if is_raw is kind] for kind in (1, 0))
+        raw, other = (
+            [name for name, is_raw in kinds.items() if is_raw is kind] for kind in (True, False)
+        )
         raise DataError(
             f"task {task.name!r}: expected raw text alone or documents alone, got raw text "
             f"({', '.join(raw)}) and documents ({', '.join(other)})"

@@ -143,6 +143,7 @@ def train(
             serialization.copy(run_dir / BEST, out)
             verify(model, out)  # before anybody is told that it is done
             (run_dir / _LEFT).unlink(missing_ok=True)
+        processes.wait()  # until the model is there for all
         processes.end()
     return progress
 
