@@ -14,7 +14,7 @@ from spanloom.studies import advice
 from spanloom.studies.correlation import Pair, correlation_of, pearson, spearman
 from spanloom.studies.designs import plan
 from spanloom.studies.relatedness import (
-    CENTRED,
+    CENTERED,
     POOLED,
     correlate,
     first_choice,
@@ -46,11 +46,11 @@ def test_a_predictor_that_is_the_gain_is_found_with_a_narrow_interval():
     noise = np.random.default_rng(2).normal(size=(8, 8))
     gain = {(s, t): noise[i, j] for i, s in enumerate(TASKS) for j, t in enumerate(TASKS)}
     exact = pairs_of(lambda s, t: gain[s, t], lambda s, t: 3 * gain[s, t] - 7)
-    found = correlation_of("p", POOLED, exact, centred=False)
+    found = correlation_of("p", POOLED, exact, centered=False)
     assert (found.num_pairs, found.pearson.value) == (56, pytest.approx(1))
     assert found.pearson.low == pytest.approx(1)
     other = pairs_of(lambda s, t: gain[s, t], lambda s, t: gain[t, s])
-    chance = correlation_of("p", CENTRED, other, centred=True).spearman
+    chance = correlation_of("p", CENTERED, other, centered=True).spearman
     assert chance.low < 0 < chance.high
 
 
@@ -64,10 +64,10 @@ def test_means_of_targets_do_not_count_within_targets():
         lambda s, t: -100 * place(s, t)[0] + place(s, t)[1],
         lambda s, t: 100 * place(s, t)[0] + place(s, t)[1],
     )
-    assert correlation_of("p", POOLED, pairs, centred=False).pearson.value < -0.9
-    assert correlation_of("p", CENTRED, pairs, centred=True).pearson.value == pytest.approx(1)
+    assert correlation_of("p", POOLED, pairs, centered=False).pearson.value < -0.9
+    assert correlation_of("p", CENTERED, pairs, centered=True).pearson.value == pytest.approx(1)
     own = [pair for pair in pairs if pair.target == "c"]
-    assert correlation_of("p", "c", own, centred=False).spearman.value == pytest.approx(1)
+    assert correlation_of("p", "c", own, centered=False).spearman.value == pytest.approx(1)
 
 
 def test_resampling_pairs_instead_of_tasks_would_be_too_sure():
@@ -75,7 +75,7 @@ def test_resampling_pairs_instead_of_tasks_would_be_too_sure():
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=8), rng.normal(size=8)
     pairs = pairs_of(lambda s, t: a[TASKS.index(s)], lambda s, t: b[TASKS.index(s)])
-    found = correlation_of("p", POOLED, pairs, centred=False).pearson
+    found = correlation_of("p", POOLED, pairs, centered=False).pearson
     x = np.array([pair.predictors["p"] for pair in pairs])
     y = np.array([pair.gain for pair in pairs])
     drawn = [rng.integers(0, 56, 56) for _ in range(500)]
@@ -85,7 +85,7 @@ def test_resampling_pairs_instead_of_tasks_would_be_too_sure():
 
 def test_two_pairs_are_no_correlation():
     pairs = pairs_of(lambda s, t: ord(s), lambda s, t: ord(s))[:2]
-    found = correlation_of("p", POOLED, pairs, centred=False)
+    found = correlation_of("p", POOLED, pairs, centered=False)
     assert (found.pearson.value, found.pearson.low) == (None, None)
 
 
@@ -160,8 +160,8 @@ def known(study):
 
 def test_a_study_and_a_similarity_make_a_page_and_values(known, tmp_path):
     scopes = {(c.predictor, c.scope): c for c in known.correlations}
-    assert scopes["span_overlap", CENTRED].spearman.value == pytest.approx(1)
-    assert scopes["attention", CENTRED].num_pairs == 6
+    assert scopes["span_overlap", CENTERED].spearman.value == pytest.approx(1)
+    assert scopes["attention", CENTERED].num_pairs == 6
     assert ("gradient_cosine", POOLED) not in scopes
     assert known.ceilings["span_overlap"] == {"ner": pytest.approx(-0.1)}
     page, values = write_page(known, tmp_path / "page.html")
@@ -210,7 +210,7 @@ def test_advice_is_certain_where_the_interval_is_above_0():
         Pair(p.source, p.target, p.gain, {"span_overlap": p.predictors["p"], "generic": 0.0})
         for p in pairs_of(lambda s, t: noise[TASKS.index(s)], lambda s, t: noise[TASKS.index(s)])
     )
-    correlations = (correlation_of("span_overlap", CENTRED, pairs, centred=True),)
+    correlations = (correlation_of("span_overlap", CENTERED, pairs, centered=True),)
     choices = (first_choice("span_overlap", pairs),)
     known = advice.Relatedness("made up", "pairs", "single", pairs, correlations, choices, {})
     found = advice.advise(known, {"span_overlap": {"a": 0.1, "z": 0.9}})

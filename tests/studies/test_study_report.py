@@ -129,7 +129,7 @@ def test_a_curve_with_partners_is_compared_at_its_size(study):
 
 def test_a_chain_of_few_examples_is_compared_at_its_size(study):
     chain = {"design": "chains", "orders": [["pos", "ner"]], "examples": [5]}
-    read = study([*DESIGNS, {"design": "curve", "examples": [5]}, chain])
+    read = study([*DESIGNS, chain])
     results = {(r.task, r.condition): r for r in compare_conditions(read, *filled(read, helped))}
     found = results["ner", "after pos, 5 examples"].comparison
     assert found.baseline.mean == pytest.approx(results["ner", "5 examples"].scores.mean)

@@ -70,8 +70,8 @@ def _models_of(
     file: Path, data: Path | None, runs: Path | None
 ) -> tuple[list[Path], Path | None, Path]:
     """Return the models of a study's single runs, its joint one if it is there, and its data."""
-    from spanloom.studies.designs import JOINT, SINGLE
     from spanloom.studies.run import read_rows
+    from spanloom.studies.spec import JOINT, SINGLE
 
     study, folders = open_study(file, data, runs, None, None)
     cells = read_rows(study, folders)[0].cells

@@ -15,6 +15,7 @@ from spanloom.tokenization import Bounds, Tokenization, WordTokenizer, bounds_ar
 
 Array = npt.NDArray[np.integer]
 WORD, SENTENCE = 1, 2  # flags of a piece that begins a word, and a sentence
+_STRETCH = 1 << 22  # pieces that are read at once, about
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,11 +160,11 @@ def _document(
     return TextCorpus(pieces, flags, edges[None, [0, -1]], edges[bounds])
 
 
-def _stretches(documents: Array, limit: int = 1 << 22) -> Iterator[Bounds]:
+def _stretches(documents: Array) -> Iterator[Bounds]:
     """Yield ranges of pieces that hold all documents and nothing else, each of a bounded size."""
     start = end = 0
     for a, b in documents.tolist():
-        if a != end or b - start > limit:
+        if a != end or b - start > _STRETCH:
             if start < end:
                 yield start, end
             start = a

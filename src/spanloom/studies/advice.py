@@ -12,7 +12,7 @@ from spanloom.studies import relatedness
 from spanloom.studies.attention import head_similarities
 from spanloom.studies.correlation import Correlation
 from spanloom.studies.relatedness import (
-    CENTRED,
+    CENTERED,
     GENERIC,
     PREDICTOR_NAMES,
     FirstChoice,
@@ -105,7 +105,7 @@ def advise(known: Relatedness, values: SourceValues) -> Advice:
     """
     gains = {source.source: source.gains for source in source_gains(known.pairs)}
     candidates = {**values, GENERIC: {name: median(own) for name, own in gains.items()}}
-    correlations = {c.predictor: c for c in known.correlations if c.scope == CENTRED}
+    correlations = {c.predictor: c for c in known.correlations if c.scope == CENTERED}
     choices = {choice.predictor: choice for choice in known.first_choices}
     usable = [
         name

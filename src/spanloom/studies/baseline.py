@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from spanloom.studies.designs import AGAIN, ALL_BUT_ONE, JOINT, SINGLE, TUNED, TUNED_PAIRS
+from spanloom.studies.spec import (
+    AGAIN,
+    ALL_BUT_ONE,
+    CURVE,
+    GRID,
+    JOINT,
+    SINGLE,
+    TUNED,
+    TUNED_PAIRS,
+)
 from spanloom.studies.study_plan import Cell
 
 Cells = Sequence[Cell]  # a task under one condition, with each seed
@@ -60,13 +69,13 @@ def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
             named = (other.design, other.condition, other.label) == (cell.design, condition, "")
             if named and other.task == cell.task and other.variant.group == cell.variant.group:
                 return others
-    if cell.design == SINGLE or (cell.design == "curve" and not cell.partners):
+    if cell.design == SINGLE or (cell.design == CURVE and not cell.partners):
         return None
     same = [
         others
         for others in groups
         if (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
-        and not (others[0].design == "curve" and others[0].partners)
+        and not (others[0].design == CURVE and others[0].partners)
     ]
     for wanted in _baseline_designs(cell):
         for others in same:
@@ -87,7 +96,7 @@ def _control(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
 def _baseline_designs(cell: Cell) -> list[tuple[str, int | str | None]]:
     """Return designs and numbers of examples that a cell is compared with, the best one first."""
     if cell.examples is not None:
-        return [("curve", cell.examples)]
-    if cell.design == "grid" and cell.partners:
+        return [(CURVE, cell.examples)]
+    if cell.design == GRID and cell.partners:
         return [(JOINT, None)]
     return [(JOINT, None), (SINGLE, None)] if cell.design == ALL_BUT_ONE else [(SINGLE, None)]

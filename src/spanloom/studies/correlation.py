@@ -71,14 +71,14 @@ def spearman(x: Values, y: Values) -> float | None:
     return pearson(rankdata(x), rankdata(y))
 
 
-def correlation_of(name: str, scope: str, pairs: Sequence[Pair], *, centred: bool) -> Correlation:
-    """Return the correlation of a predictor over some pairs, ``centred`` within targets or not."""
+def correlation_of(name: str, scope: str, pairs: Sequence[Pair], *, centered: bool) -> Correlation:
+    """Return the correlation of a predictor over some pairs, ``centered`` within targets or not."""
     table = _Table(
         np.array([pair.predictors[name] for pair in pairs], dtype=np.float64),
         np.array([pair.gain for pair in pairs], dtype=np.float64),
         [pair.source for pair in pairs],
         [pair.target for pair in pairs],
-        centred,
+        centered,
     )
     return Correlation(
         name, scope, len(pairs), _estimate(table, pearson), _estimate(table, spearman)
@@ -93,14 +93,14 @@ class _Table:
     gain: Values
     sources: list[str]
     targets: list[str]
-    centred: bool
+    centered: bool
 
     def measure(self, measure: Measure, counts: NDArray[np.int64]) -> float | None:
         """Return a correlation where each pair counts so often; None for too few pairs."""
         if np.count_nonzero(counts) < _FEWEST:
             return None
         x, y = np.repeat(self.predictor, counts), np.repeat(self.gain, counts)
-        if self.centred:
+        if self.centered:
             groups = np.repeat(np.unique(self.targets, return_inverse=True)[1], counts)
             x, y = _subtract_means(x, groups), _subtract_means(y, groups)
         return measure(x, y)
@@ -135,5 +135,5 @@ def _subtract_means(values: Values, groups: NDArray[np.int64]) -> Values:
     """Return values minus the mean of their group."""
     sizes = np.bincount(groups)
     means = np.bincount(groups, values) / np.maximum(sizes, 1)
-    centred: Values = values - means[groups]
-    return centred
+    centered: Values = values - means[groups]
+    return centered

@@ -20,6 +20,18 @@ from spanloom.studies.comparison import Scores, is_higher
 from spanloom.studies.job import Job, job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
+    AGAIN,
+    ALL_BUT_ONE,
+    CHAINS,
+    CURVE,
+    GRID,
+    JOINT,
+    ORACLE,
+    PAIRS,
+    SINGLE,
+    SUBSETS,
+    TUNED,
+    TUNED_PAIRS,
     ChainsSpec,
     CurveSpec,
     DesignSpec,
@@ -34,9 +46,6 @@ from spanloom.studies.spec import (
 )
 from spanloom.studies.study_plan import Cell, StudyPlan, Variant
 
-SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
-AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
-ALL_BUT_ONE = "all-but-one"
 ReadRows = Callable[[Iterable[str]], Mapping[str, Row]]
 
 
@@ -241,7 +250,7 @@ def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for names in spec.sets:
         job = planner.run(names, spec.settings)
         for task in job.tasks:
-            yield planner.cell("subsets", f"in {'+'.join(job.tasks)}", task, job)
+            yield planner.cell(SUBSETS, f"in {'+'.join(job.tasks)}", task, job)
 
 
 def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -262,7 +271,7 @@ def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
             others = [name for name in groups[-1] if name != task]
             condition = f"with {'+'.join(others)} " if others else ""
             condition += f"after {before}" + (f", {size} examples" if size is not None else "")
-            cell = planner.cell("chains", condition, task, job)
+            cell = planner.cell(CHAINS, condition, task, job)
             partners = tuple(name for name in learnt if name != task)
             yield replace(cell, partners=partners, examples=size)
 
@@ -287,7 +296,7 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
             for task in scored:
                 others = "+".join(name for name in names if name != task)
                 condition = f"{size} examples" + (f", with {others}" if others else "")
-                yield replace(planner.cell("curve", condition, task, job), examples=size)
+                yield replace(planner.cell(CURVE, condition, task, job), examples=size)
 
 
 def _is_measured(spec: CurveSpec, task: str, learnt: Sequence[str]) -> bool:
@@ -311,7 +320,7 @@ def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         job = planner.run(names, (*_settings(study, spec.of), *own, *changes))
         for task in names:
             if task in measured:
-                yield planner.cell("grid", "; ".join(changes), task, job)
+                yield planner.cell(GRID, "; ".join(changes), task, job)
 
 
 def _flow(value: object) -> str:
@@ -339,10 +348,10 @@ _PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
     PAIRS: _pairs,
     TUNED_PAIRS: _pairs_then_single,
     ALL_BUT_ONE: _all_but_one,
-    "subsets": _subsets,
-    "chains": _chains,
-    "curve": _curve,
-    "grid": _grid,
+    SUBSETS: _subsets,
+    CHAINS: _chains,
+    CURVE: _curve,
+    GRID: _grid,
 }
 
 
@@ -359,8 +368,7 @@ def _oracle(
     section 3.4), or if leaving it out of all makes the other lower. A task that none helps is
     measured by its own single run. Helpers are chosen on dev.
     """
-    read = {SINGLE, *spec.of, *([JOINT] if ALL_BUT_ONE in spec.of else [])}
-    needed = [cell for cell in cells if cell.design in read and not cell.label]
+    needed = [cell for cell in cells if cell.design in spec.designs_read and not cell.label]
     rows = read_rows({cell.job.key for cell in needed})
     oracle_cells = []
     for planner in planners:
@@ -370,7 +378,7 @@ def _oracle(
             if all(cell.job.key in rows for cell in own):
                 helpers = _helpers(study, task, spec, own, rows)
                 job = _oracle_job(study, planner, task, spec, helpers)
-                oracle_cells.append(planner.cell("oracle", "oracle", task, job))
+                oracle_cells.append(planner.cell(ORACLE, ORACLE, task, job))
     return oracle_cells
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from spanloom.studies.designs import SINGLE
 from spanloom.studies.drawing import new_figure, to_svg
 from spanloom.studies.probing import Accuracy
 from spanloom.studies.results import Comparison, Result, names_of_scores, with_first_metrics
+from spanloom.studies.spec import CURVE, PAIRS, SINGLE
 
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
@@ -23,7 +23,7 @@ def gain_matrix(results: Sequence[Result]) -> str | None:
 
     Returns None where nothing is compared.
     """
-    return _matrix(results, lambda r: None if r.design == "curve" else r.comparison)
+    return _matrix(results, lambda r: None if r.design == CURVE else r.comparison)
 
 
 def control_matrix(results: Sequence[Result]) -> str | None:
@@ -73,7 +73,7 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     compared = [
         r
         for r in with_first_metrics(results)
-        if r.comparison is not None and r.design == "pairs" and len(r.partners) == 1
+        if r.comparison is not None and r.design == PAIRS and len(r.partners) == 1
     ]
     if not compared:
         return None
@@ -115,7 +115,7 @@ def learning_curves(results: Sequence[Result]) -> dict[str, str]:
     names = names_of_scores(results)
     curves: dict[str, list[Result]] = {}
     for r in results:
-        if r.design == "curve" or (r.design == SINGLE and _has_curve(results, r)):
+        if r.design == CURVE or (r.design == SINGLE and _has_curve(results, r)):
             curves.setdefault(names[r.task, r.metric], []).append(r)
     return {name: _learning_curve(own) for name, own in curves.items()}
 
@@ -178,7 +178,7 @@ def _beside(partners: Sequence[str]) -> str:
 
 
 def _has_curve(results: Sequence[Result], result: Result) -> bool:
-    return any(r.design == "curve" and r.task == result.task for r in results)
+    return any(r.design == CURVE and r.task == result.task for r in results)
 
 
 def _by_size(size: str) -> tuple[int, float]:

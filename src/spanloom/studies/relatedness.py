@@ -11,9 +11,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from spanloom.errors import DataError, FormatError
 from spanloom.studies.correlation import Correlation, Pair, correlation_of
-from spanloom.studies.designs import AGAIN, PAIRS, SINGLE, TUNED_PAIRS
 from spanloom.studies.results import Result, with_first_metrics
 from spanloom.studies.similarity import ATTENTION, COSINE, OVERLAP, Similarity
+from spanloom.studies.spec import AGAIN, PAIRS, SINGLE, TUNED_PAIRS
 
 GENERIC = "generic"
 PREDICTOR_NAMES = {
@@ -23,7 +23,7 @@ PREDICTOR_NAMES = {
     GENERIC: "median gain of the source elsewhere",
 }
 PREDICTORS = tuple(PREDICTOR_NAMES)
-POOLED, CENTRED = "pooled", "pooled within targets"
+POOLED, CENTERED = "pooled", "pooled within targets"
 _FEWEST = 3  # pairs of a correlation
 
 
@@ -123,10 +123,10 @@ def _correlations(pairs: Sequence[Pair]) -> Iterator[Correlation]:
         known = [pair for pair in pairs if name in pair.predictors]
         for target in dict.fromkeys(pair.target for pair in known):
             own = [pair for pair in known if pair.target == target]
-            yield correlation_of(name, target, own, centred=False)
+            yield correlation_of(name, target, own, centered=False)
         if known:
-            yield correlation_of(name, POOLED, known, centred=False)
-            yield correlation_of(name, CENTRED, known, centred=True)
+            yield correlation_of(name, POOLED, known, centered=False)
+            yield correlation_of(name, CENTERED, known, centered=True)
 
 
 def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str], float]]:

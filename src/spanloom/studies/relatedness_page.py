@@ -11,7 +11,7 @@ from spanloom.studies.correlation import Correlation, Estimate, Pair
 from spanloom.studies.drawing import new_figure, to_svg
 from spanloom.studies.page import figure, page, table
 from spanloom.studies.relatedness import (
-    CENTRED,
+    CENTERED,
     POOLED,
     PREDICTOR_NAMES,
     PREDICTORS,
@@ -77,7 +77,7 @@ _CORRELATION_HEAD = ("predictor", "pairs", "n", "Pearson", "Spearman")
 
 def _scope(correlation: Correlation) -> tuple[bool, bool]:
     """Order scopes: pooled within targets, pooled, each target."""
-    return correlation.scope != CENTRED, correlation.scope != POOLED
+    return correlation.scope != CENTERED, correlation.scope != POOLED
 
 
 def _correlation_row(c: Correlation) -> str:

@@ -8,7 +8,6 @@ from spanloom.atomic_io import write_file
 from spanloom.errors import PackageMissing
 from spanloom.studies import figures, probing
 from spanloom.studies.condition_table import condition_table
-from spanloom.studies.designs import JOINT
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
 from spanloom.studies.probing import Accuracy
@@ -21,7 +20,7 @@ from spanloom.studies.results import (
     to_json,
 )
 from spanloom.studies.row import Row
-from spanloom.studies.spec import Study
+from spanloom.studies.spec import JOINT, Study
 from spanloom.studies.study_plan import StudyPlan
 
 

@@ -12,9 +12,8 @@ from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
 from spanloom.studies.baseline import baseline_and_control, name_of_baseline
 from spanloom.studies.comparison import Scores, holm, is_higher
-from spanloom.studies.designs import AGAIN
 from spanloom.studies.row import Row, Split, own_name
-from spanloom.studies.spec import Study
+from spanloom.studies.spec import AGAIN, Study
 from spanloom.studies.study_plan import Cell, StudyPlan
 
 FEW_DOCUMENTS = 10  # with fewer there is no test of significance

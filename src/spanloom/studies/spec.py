@@ -18,6 +18,11 @@ from spanloom.studies.row import Split
 
 Settings = tuple[str, ...]
 
+SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
+AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
+ALL_BUT_ONE, SUBSETS, CHAINS = "all-but-one", "subsets", "chains"
+ORACLE, CURVE, GRID = "oracle", "curve", "grid"
+
 
 class DesignSpec(Options):
     """What all designs can say: settings of their runs, beside those of the study."""
@@ -49,6 +54,12 @@ class OracleSpec(DesignSpec):
     of: tuple[Literal["pairs", "all-but-one"], ...] = Field(
         default=("pairs",), min_length=1, description="pairs | all-but-one: what shows who helps"
     )
+
+    @property
+    def designs_read(self) -> frozenset[str]:
+        """The designs of the study whose rows say who helps."""
+        baselines = {SINGLE, JOINT} if ALL_BUT_ONE in self.of else {SINGLE}
+        return frozenset({*baselines, *self.of})
 
 
 class SubsetsSpec(DesignSpec):
@@ -113,18 +124,18 @@ class GridSpec(DesignSpec):
 
 
 DESIGNS: dict[str, type[DesignSpec]] = {
-    "single": SingleSpec,
-    "joint": DesignSpec,
-    "joint-then-single": TunedSpec,
-    "single-then-single": DesignSpec,
-    "pairs": DesignSpec,
-    "pairs-then-single": TunedSpec,
-    "all-but-one": DesignSpec,
-    "oracle": OracleSpec,
-    "subsets": SubsetsSpec,
-    "chains": ChainsSpec,
-    "curve": CurveSpec,
-    "grid": GridSpec,
+    SINGLE: SingleSpec,
+    JOINT: DesignSpec,
+    TUNED: TunedSpec,
+    AGAIN: DesignSpec,
+    PAIRS: DesignSpec,
+    TUNED_PAIRS: TunedSpec,
+    ALL_BUT_ONE: DesignSpec,
+    ORACLE: OracleSpec,
+    SUBSETS: SubsetsSpec,
+    CHAINS: ChainsSpec,
+    CURVE: CurveSpec,
+    GRID: GridSpec,
 }
 
 
@@ -286,8 +297,7 @@ def _check_tasks(
 def _check_oracle(study: Study, spec: OracleSpec, location: SourceLocation) -> None:
     """Raise ``RecipeError`` where the study lacks the designs that an oracle reads."""
     names = {design.name for design in study.designs if not design.spec.label}
-    needed = {"single", *spec.of, *(["joint"] if "all-but-one" in spec.of else [])}
-    for name in sorted(needed - names):
+    for name in sorted(spec.designs_read - names):
         raise location.location_of("of").error(
             f"needs the design {name!r} without a label in this study, too"
         )

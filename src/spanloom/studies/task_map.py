@@ -4,7 +4,6 @@ t-SNE (Van der Maaten and Hinton 2008) is computed exactly, as there are few tas
 two principal components, by BFGS, so that the same model gives the same picture.
 """
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from scipy.spatial.distance import cdist
 
 from spanloom.errors import DataError, PackageMissing
 from spanloom.model.model import Model
+from spanloom.studies.drawing import new_figure, to_svg
 
 _PERPLEXITY = 3.0  # about as many neighbours count; ten others leave no room for more
 _EXAGGERATION = 4.0  # of similarities at first, so that clusters can pass each other (section 3.4)
@@ -125,19 +125,10 @@ def divergence(flat: Float[np.ndarray, " number"], similarities: Pairs) -> tuple
 def draw(task_map: TaskMap) -> str:
     """Return the map and the cosines as SVG; raises ``PackageMissing`` without matplotlib."""
     PackageMissing.check("study embeddings", "studies", "matplotlib")
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    stream = io.StringIO()
-    with rc_context({"font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "spanloom"}):
-        figure = Figure(figsize=(11, 5), layout="constrained")
-        FigureCanvasSVG(figure)
-        left, right = figure.subplots(1, 2)
-        _draw_points(left, task_map)
-        _draw_cosines(right, task_map.tasks, task_map.cosines)
-        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    return stream.getvalue()
+    figure, (left, right) = new_figure((11, 5), 2)
+    _draw_points(left, task_map)
+    _draw_cosines(right, task_map.tasks, task_map.cosines)
+    return to_svg(figure)
 
 
 def _draw_points(axes: Any, task_map: TaskMap) -> None:

@@ -119,13 +119,13 @@ def save(
     folder: Path,
     progress: Progress,
     network: nn.Module,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     average: EMA | None,
 ) -> None:
     """Write a checkpoint, replacing the one before."""
     with write_folder(folder, replace=True) as staging:
         (staging / "network.safetensors").write_bytes(serialized(_contiguous(network.state_dict())))
-        (staging / "optimiser.safetensors").write_bytes(serialized(_optimiser_state(optimiser)))
+        (staging / "optimiser.safetensors").write_bytes(serialized(_optimizer_state(optimizer)))
         if average is not None:
             (staging / "average.safetensors").write_bytes(serialized(_contiguous(average.weights)))
         text = json.dumps(asdict(progress), indent=1)
@@ -160,35 +160,35 @@ def read_progress(folder: Path, data: str) -> Progress:
 
 
 def restore(
-    folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer, average: EMA | None
+    folder: Path, network: nn.Module, optimizer: torch.optim.Optimizer, average: EMA | None
 ) -> None:
     """Load what ``save`` wrote into new objects; raises ``TrainingError``."""
     try:
         network.load_state_dict(load_file(folder / "network.safetensors"))
-        _restore_optimiser(optimiser, load_file(folder / "optimiser.safetensors"))
+        _restore_optimizer(optimizer, load_file(folder / "optimiser.safetensors"))
         if average is not None:
             average.load(load_file(folder / "average.safetensors"))
     except (SafetensorError, RuntimeError, KeyError, OSError) as error:
         raise TrainingError(f"{folder}: does not fit this recipe: {error}") from error
 
 
-def _optimiser_state(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+def _optimizer_state(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Tensors by ``row.name``: rows count parameters through all groups."""
     state: dict[str, Tensor] = {}
-    for row, values in optimiser.state_dict()["state"].items():
+    for row, values in optimizer.state_dict()["state"].items():
         for name, value in values.items():
             state[f"{row}.{name}"] = torch.as_tensor(value).contiguous()
     return state
 
 
-def _restore_optimiser(optimiser: torch.optim.Optimizer, saved: Mapping[str, Tensor]) -> None:
+def _restore_optimizer(optimizer: torch.optim.Optimizer, saved: Mapping[str, Tensor]) -> None:
     state: dict[int, dict[str, Any]] = {}
     for key, value in saved.items():
         row, _, name = key.partition(".")
         state.setdefault(int(row), {})[name] = value
-    state_dict = optimiser.state_dict()
+    state_dict = optimizer.state_dict()
     state_dict["state"] = state
-    optimiser.load_state_dict(state_dict)
+    optimizer.load_state_dict(state_dict)
 
 
 def _contiguous(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
