@@ -9,7 +9,7 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.errors import RecipeError
 from spanloom.studies import designs
 from spanloom.studies.designs import plan
-from spanloom.studies.job import Job, job, subset
+from spanloom.studies.job import Job, build_job, subset
 from spanloom.studies.row import given_gold
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
@@ -181,7 +181,7 @@ def test_a_curve_of_pairs_has_the_partners_that_are_named(study):
 
 def test_a_key_that_reads_as_a_number_is_a_name(study, monkeypatch):
     key = "5794347930e21291"
-    monkeypatch.setattr(designs, "job", lambda *parts: replace(job(*parts), key=key))
+    monkeypatch.setattr(designs, "build_job", lambda *parts: replace(build_job(*parts), key=key))
     (cell,) = planned(study([{"design": "chains", "orders": [["pos", "ner"]]}])).cells
     assert cell.job.recipe["init_from"] == key
 

@@ -154,9 +154,9 @@ def test_tasks_that_read_one_corpus_alike_share_their_batches(data, draw):
 
 
 @given(st.lists(st.lists(st.integers(), max_size=9), max_size=7), st.integers(1, 5))
-def test_processes_get_whole_batches_and_divide_those_left_over(units, ranks):
+def test_processes_get_whole_batches_and_divide_those_left_over(units, world_size):
     update = tuple(TrainBatch((f"of {row}",), tuple(batch)) for row, batch in enumerate(units))
-    processes = [list(deal(update, rank, ranks)) for rank in range(ranks)]
+    processes = [list(deal(update, rank, world_size)) for rank in range(world_size)]
     dealt = [
         (each.row, unit) for mine in processes for each in mine for unit in each.batch.instances
     ]
@@ -166,8 +166,8 @@ def test_processes_get_whole_batches_and_divide_those_left_over(units, ranks):
     for row, batch in enumerate(update):
         parts = [[each for each in mine if each.row == row] for mine in processes]
         lengths = [sum(len(each.batch.instances) for each in mine) for mine in parts]
-        if row < len(update) - len(update) % ranks:
-            assert sorted(lengths) == [0] * (ranks - 1) + [len(batch.instances)]
+        if row < len(update) - len(update) % world_size:
+            assert sorted(lengths) == [0] * (world_size - 1) + [len(batch.instances)]
         else:
             assert max(lengths) - min(lengths) <= 1
         found = [each for mine in parts for each in mine]

@@ -133,7 +133,9 @@ def test_what_was_learnt_by_may_not_change(taken, now, stage, changes, told):
 def test_epochs_that_are_over_already(taken):
     with pytest.raises(TrainingError, match=r"stands at epoch 2.50; expected more, got 2$"):
         taken([LINEAR], [LINEAR | {"epochs": 2}], at=2.5)
-    with pytest.raises(TrainingError, match=r"came to their end at 4 epochs.*init_from in a recipe"):
+    with pytest.raises(
+        TrainingError, match=r"came to their end at 4 epochs.*init_from in a recipe"
+    ):
         taken([LINEAR], [LINEAR | {"epochs": 9}], at=4)
 
 

@@ -29,7 +29,7 @@ class Twin(ProcessGroup):
     """One of two processes that are threads: sums meet the other's at a barrier."""
 
     def __init__(self, rank, table, barrier):
-        self.rank, self.ranks, self.device = rank, 2, torch.device("cpu")
+        self.rank, self.world_size, self.device = rank, 2, torch.device("cpu")
         self.table, self.barrier = table, barrier
 
     def sum_in_place(self, tensors):
@@ -68,7 +68,7 @@ def test_one_process_is_first_and_changes_nothing():
     network = nn.Linear(2, 2)
     alone.sum_gradients(network)
     assert network.weight.grad is None
-    assert (alone.first, alone.ranks) == (True, 1)
+    assert (alone.is_first, alone.world_size) == (True, 1)
     assert alone.agree("x") == "x"
     assert torch.equal(alone.sum(torch.ones(2)), torch.ones(2))
 

@@ -50,7 +50,7 @@ def test_a_lock_ends_with_its_process(alone, tmp_path):
 
 
 def test_other_processes_learn_of_a_refusal_and_lock_nothing(tmp_path):
-    other = SimpleNamespace(first=False, agree=lambda value: "process 7 on a (since b)")
+    other = SimpleNamespace(is_first=False, agree=lambda value: "process 7 on a (since b)")
     with pytest.raises(TrainingError, match="process 7 on a"), hold_lock(tmp_path, other):
         pass
     assert list(tmp_path.iterdir()) == []

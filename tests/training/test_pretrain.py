@@ -164,7 +164,12 @@ class Share(ProcessGroup):
     """One of several processes; what all of them count is known."""
 
     def __init__(self, rank, ranks, total):
-        self.rank, self.ranks, self.device, self.total = rank, ranks, torch.device("cpu"), total
+        self.rank, self.world_size, self.device, self.total = (
+            rank,
+            ranks,
+            torch.device("cpu"),
+            total,
+        )
 
     def sum(self, tensor):
         return torch.full_like(tensor, self.total)
@@ -272,7 +277,9 @@ def test_other_tasks_and_other_trunks_are_refused(bench):
 
 def test_raw_text_beside_documents_is_told_with_both_names(bench):
     tiny.corpus(bench / "annotated")
-    mixed = plan(bench, {**TEXT, "data": "both"}, corpora={"both": [{"data": "text"}, {"data": "annotated"}]})
+    mixed = plan(
+        bench, {**TEXT, "data": "both"}, corpora={"both": [{"data": "text"}, {"data": "annotated"}]}
+    )
     with pytest.raises(DataError, match=r"raw text \(text\) and documents \(annotated\)"):
         text_data.streamed(mixed)
 

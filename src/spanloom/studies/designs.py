@@ -17,7 +17,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.config.specs import Raw
 from spanloom.errors import RecipeError
 from spanloom.studies.comparison import Scores, is_higher
-from spanloom.studies.job import Job, job, subset
+from spanloom.studies.job import Job, build_job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
     AGAIN,
@@ -80,7 +80,7 @@ class _Planner:
             name = " ".join((name, *settings))
             spec = self.study.spec
             given = [task for task in spec.gold_inputs if task in scored]
-            self.built[content] = job(
+            self.built[content] = build_job(
                 name, recipe, self.data, scored, spec.score, before, spec.weights, given
             )
         return self.built[content]

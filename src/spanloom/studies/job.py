@@ -58,7 +58,7 @@ class Job:
         return cls(raw["name"], raw["recipe"], tasks, *scored, before, *further)
 
 
-def job(
+def build_job(
     name: str,
     recipe: Recipe,
     data: Path,

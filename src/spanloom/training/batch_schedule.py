@@ -196,17 +196,17 @@ class Shard:
     batch: TrainBatch
 
 
-def deal(update: Update, rank: int, ranks: int) -> Iterator[Shard]:
+def deal(update: Update, rank: int, world_size: int) -> Iterator[Shard]:
     """Yield one process's shards of an update.
 
     Whole batches are dealt in turn, so a process works on batches as large as one process alone
     would; those that are left over are divided, each into shards of similar lengths. Small batches
     leave some processes nothing.
     """
-    whole = len(update) - len(update) % ranks
-    for row in range(rank, whole, ranks):
+    whole = len(update) - len(update) % world_size
+    for row in range(rank, whole, world_size):
         yield Shard(row, 0, update[row])
     for row in range(whole, len(update)):
-        instances = update[row].instances[rank::ranks]
+        instances = update[row].instances[rank::world_size]
         if instances:
             yield Shard(row, rank, TrainBatch(update[row].tasks, instances))

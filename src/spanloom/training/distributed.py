@@ -24,16 +24,16 @@ class ProcessGroup:
         self._accelerator = Accelerator(cpu=device == "cpu" or alone)
         self.device: torch.device = self._accelerator.device
         self.rank: int = self._accelerator.process_index
-        self.ranks: int = self._accelerator.num_processes
+        self.world_size: int = self._accelerator.num_processes
 
     @property
-    def first(self) -> bool:
+    def is_first(self) -> bool:
         """Whether this process writes files and logs."""
         return self.rank == 0
 
     def sum(self, tensor: Tensor) -> Tensor:
         """Return the sum of a tensor over all processes."""
-        if self.ranks == 1:
+        if self.world_size == 1:
             return tensor
         summed = tensor.clone()
         self.sum_in_place([summed])
@@ -44,7 +44,7 @@ class ProcessGroup:
 
         Returns whether any process asks to ``stop``, the same on all of them.
         """
-        if self.ranks == 1:
+        if self.world_size == 1:
             return stop
         learnt = [parameter for parameter in network.parameters() if parameter.requires_grad]
         flags = torch.cat([_grad_mask(learnt), torch.tensor([int(stop)])])
@@ -73,7 +73,7 @@ class ProcessGroup:
 
     def agree(self, value: object) -> object:
         """Return the first process's value on all of them."""
-        if self.ranks == 1:
+        if self.world_size == 1:
             return value
         values = [value]
         with _together():

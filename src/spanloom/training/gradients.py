@@ -62,7 +62,7 @@ class GradientSum:
 
     def _collate(self, update: batch_schedule.Update, seed_of: SeedOf) -> Iterable[CollatedBatch]:
         """Yield this process's shards of an update."""
-        for shard in batch_schedule.deal(update, self.processes.rank, self.processes.ranks):
+        for shard in batch_schedule.deal(update, self.processes.rank, self.processes.world_size):
             yield self._collate_shard(shard, seed_of(shard.row))
 
     def _collate_shard(self, shard: batch_schedule.Shard, seed: int) -> CollatedBatch:

@@ -24,7 +24,7 @@ def hold_lock(folder: Path, processes: ProcessGroup) -> Iterator[None]:
     ``StorageError`` if nothing can be written there. On a disk without locks none is held.
     """
     with ExitStack() as lock:
-        holder = processes.agree(_take(folder / _NAME, lock) if processes.first else None)
+        holder = processes.agree(_take(folder / _NAME, lock) if processes.is_first else None)
         if holder is not None:
             raise TrainingError(
                 f"{folder}: {holder} trains here; wait for it, end it, or choose another -o"

@@ -78,9 +78,9 @@ class Run:
         resumed = bool(self.processes.agree(resume and checkpoint.exists(state)))
         if resumed:
             self._resume(state)
-        elif self.processes.first:
+        elif self.processes.is_first:
             shutil.rmtree(self.home / OWN, ignore_errors=True)  # of a run before
-        with defer_interrupt(patient=self.processes.ranks > 1) as self.interrupt:
+        with defer_interrupt(patient=self.processes.world_size > 1) as self.interrupt:
             for number in range(self.progress.stage, len(self.recipe.stages)):
                 if not resumed:
                     self._enter_stage(number)
@@ -142,7 +142,7 @@ class Run:
         self.processes.wait()
         text = dumps(self.model.recipe)
         if (
-            self.processes.first
+            self.processes.is_first
             and (best / serialization.RECIPE).read_text(encoding="utf-8") != text
         ):
             serialization.save(self.model, best, figures=self.progress.metrics)
@@ -187,7 +187,7 @@ class StageTrainer:
                     self._stop()
                 if progress.is_evaluation_due:
                     self._evaluate()
-                if self.processes.first:
+                if self.processes.is_first:
                     self._tell()
                 if time.monotonic() - self.written >= pace.checkpoint:
                     self.save_checkpoint()
@@ -199,7 +199,7 @@ class StageTrainer:
         """Stop all processes at once, with a checkpoint and a usable model."""
         self.save_checkpoint()
         progress, best = self.progress, self.run_.home / BEST
-        if self.processes.first and not self.run_.has_best:
+        if self.processes.is_first and not self.run_.has_best:
             with self._swap_in_average():
                 serialization.save(self.model, best, figures={})
         self.processes.wait()
@@ -298,7 +298,7 @@ class StageTrainer:
         """Evaluate on dev; save the model if it improved. An interrupt ends the evaluation."""
         with self._swap_in_average():
             data = self.run_.prepared.data
-            metrics = self.processes.agree(self._metrics(data) if self.processes.first else None)
+            metrics = self.processes.agree(self._metrics(data) if self.processes.is_first else None)
             better = isinstance(metrics, dict) and self._save_if_best(metrics)
         if not isinstance(metrics, dict):
             self._stop()
@@ -334,7 +334,7 @@ class StageTrainer:
             progress.best, progress.metrics = score, metrics
             progress.best_epoch = progress.epochs_done
             progress.stale_evaluations = 0
-            if self.processes.first:
+            if self.processes.is_first:
                 serialization.save(self.model, self.run_.home / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
             progress.count_stale_evaluation(self.spec.lr_patience)
@@ -345,7 +345,7 @@ class StageTrainer:
         """Note each task whose primary metric is the best of all stages; perhaps save its model."""
         for task, value in validation.primary_metrics(metrics).items():
             if self.progress.improves(task, value) and self.spec.save_best_per_task:
-                if self.processes.first:
+                if self.processes.is_first:
                     folder = self.run_.home / OWN
                     folder.mkdir(exist_ok=True)
                     serialization.save(self.model, folder / task, figures=metrics)
@@ -381,7 +381,7 @@ class StageTrainer:
 
     def save_checkpoint(self) -> None:
         """Write a checkpoint."""
-        if self.processes.first:
+        if self.processes.is_first:
             checkpoint.save(
                 self.run_.home / STATE,
                 self.progress,

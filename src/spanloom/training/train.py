@@ -125,18 +125,18 @@ def train(
     run_dir.mkdir(parents=True, exist_ok=True)
     with terminable(), hold_lock(run_dir, processes):
         model, prepared = new_model(plan, device or processes.device.type)
-        metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.first)
-        metrics_log.log(f"computing on {model.compute}, {processes.ranks} process(es)")
+        metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.is_first)
+        metrics_log.log(f"computing on {model.compute}, {processes.world_size} process(es)")
         for line in prepared.notes:
             metrics_log.log(line)
         run = Run(model, prepared, run_dir, processes, metrics_log)
         try:
             progress = run.train(pace, resume=resume)
         except Stopped as stopped:
-            if processes.ranks > 1:
+            if processes.world_size > 1:
                 ignore_signals()  # who started them may signal each of them again
-            raise Stopped(_leave(out, str(stopped), first=processes.first)) from None
-        if processes.first:
+            raise Stopped(_leave(out, str(stopped), first=processes.is_first)) from None
+        if processes.is_first:
             model = run.model
             if plan.recipe.tune_biases:
                 model = _tune_biases(run, used, metrics_log.log)
