@@ -1,15 +1,15 @@
 """What predicts the gain of training two tasks together: a study's pairs beside a similarity."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 from typing import ClassVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
-from spanloom.errors import DataError, FormatError
+from spanloom.errors import DataError
+from spanloom.studies import values_file
 from spanloom.studies.correlation import Correlation, Pair, correlation_of
 from spanloom.studies.results import Result, with_first_metrics
 from spanloom.studies.similarity import ATTENTION, COSINE, OVERLAP, Similarity
@@ -74,7 +74,7 @@ class Relatedness:
 
     def to_json(self) -> str:
         """Return the values as JSON."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        return values_file.to_json(self)
 
 
 _RELATEDNESS = TypeAdapter(Relatedness)
@@ -82,13 +82,7 @@ _RELATEDNESS = TypeAdapter(Relatedness)
 
 def read(path: Path) -> Relatedness:
     """Read what ``to_json`` wrote; raises ``FormatError``, and ``DataError`` for a missing file."""
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; spanloom study correlate makes it")
-    try:
-        return _RELATEDNESS.validate_json(path.read_bytes())
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"]
-        raise FormatError(str(path), None, f"no relatedness of tasks: {problem}") from error
+    return values_file.read(path, _RELATEDNESS, "relatedness of tasks", "spanloom study correlate")
 
 
 def correlate(study: str, results: Sequence[Result], similarity: Similarity) -> Relatedness:

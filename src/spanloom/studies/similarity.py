@@ -1,18 +1,18 @@
 """How alike tasks are, measured without training them together: three predictors of gain."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import ClassVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
 from spanloom.document import Document
-from spanloom.errors import DataError, FormatError
+from spanloom.errors import DataError
 from spanloom.model.model import Model
 from spanloom.model.serialization import load
+from spanloom.studies import values_file
 from spanloom.studies.attention import head_similarities
 from spanloom.studies.span_overlap import span_overlap
 from spanloom.studies.task_gradients import gradient_cosines
@@ -72,7 +72,7 @@ class Similarity:
 
     def to_json(self) -> str:
         """Return the values as JSON."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        return values_file.to_json(self)
 
 
 _SIMILARITY = TypeAdapter(Similarity)
@@ -80,13 +80,7 @@ _SIMILARITY = TypeAdapter(Similarity)
 
 def read(path: Path) -> Similarity:
     """Read what ``to_json`` wrote; raises ``FormatError``, and ``DataError`` for a missing file."""
-    if not path.is_file():
-        raise DataError(f"{path}: no such file; spanloom study similarity makes it")
-    try:
-        return _SIMILARITY.validate_json(path.read_bytes())
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]["msg"]
-        raise FormatError(str(path), None, f"no similarity of tasks: {problem}") from error
+    return values_file.read(path, _SIMILARITY, "similarity of tasks", "spanloom study similarity")
 
 
 @dataclass(frozen=True, slots=True)
