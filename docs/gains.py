@@ -28,7 +28,9 @@ def gains(report: Path, design: str) -> str:
             alone[line] = f"{100 * comparison['baseline']['mean']:.2f}"
     if not cells:
         raise ValueError(f"{report.name}: no gains of {design}")
-    partners = list(dict.fromkeys(partner for line in cells.values() for partner in line))
+    found = [partner for line in cells.values() for partner in line]
+    names = dict.fromkeys([task for task, _ in cells] + found)
+    partners = [name for name in names if name in found]
     lines = [
         [*line, alone[line], *(own.get(partner, "") for partner in partners)]
         for line, own in cells.items()

@@ -243,10 +243,10 @@ def test_gains_stand_by_task_and_partner(made, tmp_path):
     ]
     (tmp_path / "r.json").write_text(json.dumps(results))
     lines = made.page("<!-- gains: r.json pairs -->\n", tmp_path).splitlines()
-    assert lines[0] == "| task | metric | alone | pos | srl | ner |"
+    assert lines[0] == "| task | metric | alone | ner | pos | srl |"
     assert lines[2:] == [
-        "| ner | f1 | 50.00 | +1.25 ↑ | −2.00 ↓ |  |",
-        "| pos | f1 | 50.00 |  |  | −0.30 |",
+        "| ner | f1 | 50.00 |  | +1.25 ↑ | −2.00 ↓ |",
+        "| pos | f1 | 50.00 | −0.30 |  |  |",
     ]
     with pytest.raises(ValueError, match="no gains of trios"):
         made.page("<!-- gains: r.json trios -->\n", tmp_path)
