@@ -102,6 +102,15 @@ def test_the_table_counts_who_is_higher_and_who_is_lower(study):
     assert table["pairs, lower"] == ["0", "0", "1", "", ""]
 
 
+def test_the_table_of_one_seed_counts_nothing(study):
+    read = study(DESIGNS[:2])
+    text = condition_table(compare_conditions(read, *filled(read, helped)))
+    lines = [re.findall(r"<t[dh][^>]*>([^<]*)", row) for row in text.split("<tr>")[1:]]
+    assert [line[0] for line in lines[-2:]] == ["with dep", "pairs, mean"]
+    assert {len(line) for line in lines} == {4}
+    assert not any("↑" in cell or "↓" in cell for line in lines for cell in line)
+
+
 def test_few_documents_are_not_tested(study):
     read = study(DESIGNS)
     results = compare_conditions(read, *filled(read, helped, num_documents=9))

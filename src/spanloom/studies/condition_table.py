@@ -19,44 +19,62 @@ def condition_table(results: Sequence[Result]) -> str:
     """Return a row per condition, a column per reported score, and the arrows of each row.
 
     Rows of a design with several conditions, as pairs, end with their mean and numbers of arrows.
+    With one seed nothing is known of deviations, so arrows and their numbers are left out.
     """
+    has_arrows = any(len(r.seeds) > 1 for r in results)
     columns = names_of_scores(results)
     by_design: dict[str, dict[str, list[Result]]] = {}
     for r in results:
         by_design.setdefault(r.design, {}).setdefault(r.condition, []).append(r)
     rows = []
     for design, by_condition in by_design.items():
-        rows += [_condition(name, own, columns) for name, own in by_condition.items()]
+        for name, own in by_condition.items():
+            rows.append(_condition(name, own, columns, has_arrows=has_arrows))
         if len(by_condition) > 1:
             own = [r for members in by_condition.values() for r in members]
-            rows += _summary(design, own, columns)
-    return table(("condition", *columns.values(), "↑", "↓"), rows)
+            rows.append(_means(design, own, columns, has_arrows=has_arrows))
+            rows += _arrow_counts(design, own, columns) if has_arrows else []
+    return table(("condition", *columns.values(), *(("↑", "↓") if has_arrows else ())), rows)
 
 
-def _condition(name: str, results: Iterable[Result], columns: Columns) -> str:
+def _condition(name: str, results: Iterable[Result], columns: Columns, *, has_arrows: bool) -> str:
     """Return the row of a condition."""
     texts, directions = dict.fromkeys(columns, ""), []
     for r in results:
         direction = r.comparison.direction if r.comparison else ""
         directions.append(direction)
         texts[r.task, r.metric] = f"{100 * r.scores.mean:.2f}{_ARROWS[direction]}"
+    if not has_arrows:
+        return _row((name, *texts.values()))
     is_compared = any(r.comparison for r in results)
     counts = [str(directions.count(direction)) for direction in ("higher", "lower")]
     return _row((name, *texts.values(), *(counts if is_compared else ("", ""))))
 
 
-def _summary(design: str, results: Sequence[Result], columns: Columns) -> list[str]:
-    """Return three rows of a design: means, and the numbers of arrows up and down."""
-    of_score = [[r for r in results if (r.task, r.metric) == score] for score in columns]
-    means = [f"{100 * fmean(r.scores.mean for r in own):.2f}" if own else "" for own in of_score]
-    rows = [_row((f"{design}, mean", *means, "", ""))]
+def _means(design: str, results: Sequence[Result], columns: Columns, *, has_arrows: bool) -> str:
+    """Return the row of the means of a design."""
+    means = [
+        f"{100 * fmean(r.scores.mean for r in own):.2f}" if own else ""
+        for own in _by_score(results, columns)
+    ]
+    return _row((f"{design}, mean", *means, *(("", "") if has_arrows else ())))
+
+
+def _arrow_counts(design: str, results: Sequence[Result], columns: Columns) -> list[str]:
+    """Return two rows of a design: the numbers of arrows up, and of arrows down."""
+    rows = []
     for direction in ("higher", "lower"):
         counts = [
             sum(r.comparison is not None and r.comparison.direction == direction for r in own)
-            for own in of_score
+            for own in _by_score(results, columns)
         ]
         rows.append(_row((f"{design}, {direction}", *map(str, counts), "", "")))
     return rows
+
+
+def _by_score(results: Sequence[Result], columns: Columns) -> list[list[Result]]:
+    """Return the results of each column."""
+    return [[r for r in results if (r.task, r.metric) == score] for score in columns]
 
 
 def _row(cells: Iterable[str]) -> str:
