@@ -3,20 +3,17 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from spanloom.errors import DataError, FormatError
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 V = TypeVar("V")
 
 
-def to_json(values: "DataclassInstance") -> str:
-    """Return values as JSON."""
+def to_json(values: Any) -> str:
+    """Return the fields of a dataclass as JSON."""
     return json.dumps(asdict(values), indent=1) + "\n"
 
 
