@@ -8,9 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from spanloom.cli.main import app
-from spanloom.errors import DataError, RecipeError
+from spanloom.config import recipe as recipes
+from spanloom.corpora import document_cache
+from spanloom.errors import DataError, FormatError, RecipeError
 from spanloom.glad.run import run
 from spanloom.model import serialization
+from spanloom.model.plan import resolve
+from spanloom.training.split_corpus import read_dev
+from spanloom.training.train import new_model
 
 FIRST = {"Action": "act", "Reagent": "thing", "Place": "thing", "Modifier": None}
 JOINED = [{"data": "corpus", "label_map": FIRST}, {"data": "acts", "label_map": {"Action": "act"}}]
@@ -55,6 +60,27 @@ def test_labels_are_those_of_the_map_and_what_was_looked_for_is_known(bench, hom
     assert looked[:words].all()
     assert looked[words:, :2].all()
     assert not looked[words:, 2].any()
+
+
+def test_dev_by_itself_is_the_dev_of_training_and_needs_no_train(bench, home):
+    """A corpus without a dev of its own gives a tenth of train, here as there."""
+    whole = home / "whole"
+    shutil.copytree(home / "corpus" / "train", whole / "train")
+    tasks = {**TASKS, "whole": {"data": "whole", "kind": "entities", "hidden_size": 16}}
+    stage = {**STAGE, "tasks": [*tasks]}
+    path = bench.write("dev.yaml", **joined(tasks=tasks, stages=[stage]))
+    plan = resolve(recipes.load(path), home)
+    corpora = {name: data.dev for name, data in new_model(plan, "cpu")[1].data.items()}
+    assert read_dev(plan) == corpora
+    shutil.rmtree(whole)
+    not_utf8 = home / "acts" / "train" / "odd.txt"
+    not_utf8.write_bytes(b"\xff")
+    try:
+        with pytest.raises(FormatError, match=not_utf8.name):
+            document_cache.read(home / "acts", "train")
+        assert read_dev(plan, ["names"]) == {"names": corpora["names"]}
+    finally:
+        not_utf8.unlink()
 
 
 def units(task, data, row):

@@ -36,7 +36,8 @@ def tune(
         if name not in loaded.tasks:
             raise NameNotFound("task", name, loaded.tasks)
     names = tasks or [name for name, task in loaded.tasks.items() if task.decisions]
-    tuned, metrics = biases.tune(loaded, read_dev(replace(loaded.plan, recipe_dir=data)), names)
+    dev = read_dev(replace(loaded.plan, recipe_dir=data), names)
+    tuned, metrics = biases.tune(loaded, dev, names)
     serialization.rewrite(model, {serialization.RECIPE: recipes.dumps(tuned.recipe)}, out)
     for name in names:
         if name not in metrics:

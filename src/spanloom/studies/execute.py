@@ -102,7 +102,7 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     """Score a trained run and return its row; ``start`` is the CPU time when it was begun."""
     scoring_start = time.process_time()
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
-    splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan))]
+    splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan, job.tasks))]
     if job.score == "test":
         tests = {
             name: tuple(doc for test in datasets for doc in test.documents)

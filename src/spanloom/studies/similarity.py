@@ -109,7 +109,7 @@ def open_model(path: Path, data: Path, num_sentences: int) -> SingleTaskModel:
         raise DataError(f"{path}: expected a model of one task, got one of {names}")
     (task,) = model.tasks
     plan = replace(model.plan, recipe_dir=data)
-    gold = [doc for doc in read_dev(plan)[task] if model.tasks[task].has_gold(doc)]
+    gold = [doc for doc in read_dev(plan, [task])[task] if model.tasks[task].has_gold(doc)]
     return SingleTaskModel(str(path), task, model, sample(model, gold, num_sentences))
 
 

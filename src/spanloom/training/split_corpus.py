@@ -43,17 +43,18 @@ def _document_sources(plan: Plan) -> tuple[str, ...]:
     return tuple(name for name in plan.recipe.all_sources if name in read)
 
 
-def read_dev(plan: Plan) -> dict[str, tuple[Document, ...]]:
-    """Return the dev documents that each task of a plan is evaluated on, by task.
+def read_dev(plan: Plan, names: Iterable[str] | None = None) -> dict[str, tuple[Document, ...]]:
+    """Return the dev documents that tasks of a plan are evaluated on, by task.
 
-    Raises ``DataError``, ``FormatError`` and ``RecipeError``.
+    Without names: those of all tasks that a model keeps. Train is read only where a part of it is
+    dev. Raises ``DataError``, ``FormatError`` and ``RecipeError``.
     """
-    sources = {name: _read(_locate(plan, name), plan.recipe) for name in _document_sources(plan)}
     streamed = text_data.streamed(plan)
-    return {
-        name: () if name in streamed else task_corpus(task, sources).dev
-        for name, task in plan.kept_tasks.items()
-    }
+    tasks = {name: plan.tasks[name] for name in (plan.kept_tasks if names is None else names)}
+    read = {name: task for name, task in tasks.items() if name not in streamed}
+    sources = dict.fromkeys(chain.from_iterable(task.sources for task in read.values()))
+    dev = {name: _read_dev(_locate(plan, name), plan.recipe) for name in sources}
+    return {name: _task_dev(task, dev) if name in read else () for name, task in tasks.items()}
 
 
 def data_identity(plan: Plan) -> str:
@@ -126,6 +127,13 @@ def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     return SplitCorpus(train, dev, num_problems=num_problems)
 
 
+def _read_dev(path: Path, recipe: Recipe) -> tuple[Document, ...]:
+    """Read dev alone if it is a split of its own."""
+    if {"train", "dev"} <= folder.splits(path).keys():
+        return document_cache.read(path, "dev", encoding=recipe.encoding)[0]
+    return _read(path, recipe).dev
+
+
 def task_corpus(task: TaskPlan, sources: Mapping[str, SplitCorpus]) -> SplitCorpus:
     """Return what a task learns from: a corpus as it was read, or layers of several as one."""
     if not task.parts:
@@ -174,14 +182,25 @@ def _part(task: TaskPlan, part: CorpusPartSpec, corpus: SplitCorpus) -> SplitCor
     """
     if not any(document.has_layer(part.layer) for document in corpus.train):
         raise DataError(missing_layer(part.data, part.layer, corpus.train))
-    train, dev = (
-        map_to_task_labels(
-            task, part, [replace(doc, name=f"{part.data}/{doc.name}") for doc in documents]
-        )
-        for documents in (corpus.train, corpus.dev)
-    )
+    train, dev = (_part_documents(task, part, half) for half in (corpus.train, corpus.dev))
     tokenized = (replace(document, corpus=part.data) for document in corpus.tokenized)
     return SplitCorpus(train, dev, tuple(tokenized))
+
+
+def _part_documents(
+    task: TaskPlan, part: CorpusPartSpec, documents: Sequence[Document]
+) -> tuple[Document, ...]:
+    """Return the documents as a joined corpus has them: with its labels, named after the part."""
+    named = [replace(document, name=f"{part.data}/{document.name}") for document in documents]
+    return map_to_task_labels(task, part, named)
+
+
+def _task_dev(task: TaskPlan, dev: Mapping[str, tuple[Document, ...]]) -> tuple[Document, ...]:
+    """Return the dev documents of a task from those of its sources."""
+    if not task.parts:
+        return dev[task.spec.data]
+    parts = (_part_documents(task, part, dev[part.data]) for part in task.parts)
+    return tuple(chain.from_iterable(parts))
 
 
 def missing_layer(data: str, layer: str, documents: Sequence[Document]) -> str:
