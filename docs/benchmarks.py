@@ -11,6 +11,8 @@ Lines of the text that are replaced; FILES are below benchmarks/results and may 
     <!-- peers: FOLDER -->                       the rows of peers
     <!-- grid: FOLDER -->                        rows of tasks alone, jointly, fine-tuned
     <!-- gains: FILE DESIGN -->                  a study's gains, by task and partner
+    <!-- conditions: FILE -->                    a study's scores, by task and condition
+    <!-- curves: FILE -->                        a study's scores and gains, by size of data
 
 PATH is keys with dots between them, a ``*`` for each key there is; it may be absent. In a cell
 ``{KEYS:FORMAT}`` is a value: ``{*0}`` the first key that a ``*`` stood for, ``{files}`` how many
@@ -26,9 +28,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from gains import gains
 from grid import grid
 from seeds import seeds
+from study_tables import conditions, curves, gains
 from ten_tasks import peers, ten_tasks
 
 ROOT = Path(__file__).parents[1]
@@ -98,6 +100,14 @@ def _gains(results: Path, file: str, design: str, cells: None) -> str:
     return gains(results / file, design)
 
 
+def _conditions(results: Path, file: str, path: None, cells: None) -> str:
+    return conditions(results / file)
+
+
+def _curves(results: Path, file: str, path: None, cells: None) -> str:
+    return curves(results / file)
+
+
 def _peers(results: Path, files: str, path: None, cells: None) -> str:
     return peers(results / files)
 
@@ -110,6 +120,8 @@ MAKERS: dict[str, Callable[..., str]] = {
     "peers": _peers,
     "grid": _grid,
     "gains": _gains,
+    "conditions": _conditions,
+    "curves": _curves,
 }
 
 

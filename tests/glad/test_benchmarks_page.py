@@ -250,3 +250,64 @@ def test_gains_stand_by_task_and_partner(made, tmp_path):
     ]
     with pytest.raises(ValueError, match="no gains of trios"):
         made.page("<!-- gains: r.json trios -->\n", tmp_path)
+
+
+@pytest.fixture
+def lines_of(made, tmp_path):
+    """The lines of a table of some results."""
+
+    def told(directive, results):
+        (tmp_path / "r.json").write_text(json.dumps(results))
+        head, _, *lines = made.page(f"<!-- {directive}: r.json -->\n", tmp_path).splitlines()
+        return [head, *lines]
+
+    return told
+
+
+def result(task, condition, values, *, partners=(), examples=None, gain=None, control=None):
+    def compared(gained):
+        return gained and {"gain": gained[0], "p": gained[1], "against": "alone twice"}
+
+    deviation = stdev(values) if len(values) > 1 else 0.0
+    return {
+        "task": task,
+        "metric": "f1",
+        "condition": condition,
+        "partners": list(partners),
+        "examples": examples,
+        "scores": {"mean": mean(values), "deviation": deviation, "count": len(values)},
+        "comparison": compared(gain),
+        "control": compared(control),
+    }
+
+
+def test_scores_stand_by_task_and_condition(lines_of):
+    results = [
+        result("ner", "alone", [0.5, 0.52]),
+        result("pos", "alone", [0.9]),
+        result("ner", "jointly", [0.4], partners=["pos"], gain=(-0.1, 0.001)),
+        result("ner", "then alone", [0.55], gain=(0.05, 0.2), control=(0.02, 0.03)),
+        result("pos", "then alone", [0.95], gain=(0.05, 0.01)),
+    ]
+    assert lines_of("conditions", results) == [
+        "| task | metric | alone | jointly | then alone | then alone: gain over alone twice |",
+        "| ner | f1 | 51.00 ± 1.41 | 40.00 ↓ | 55.00 | +2.00 ↑ |",
+        "| pos | f1 | 90.00 |  | 95.00 ↑ |  |",
+    ]
+
+
+def test_curves_stand_by_task_and_size(lines_of):
+    results = [
+        result("srl", "a", [0.3], examples=1000),
+        result("srl", "b", [0.2], examples=75),
+        result("srl", "c", [0.25], examples=75, partners=["pos"], gain=(0.05, 0.01)),
+        result("orl", "d", [0.1], examples=75, partners=["pos", "srl"]),
+        result("srl", "e", [0.28], examples=1000, partners=["pos", "orl"], gain=(-0.02, 0.5)),
+        result("srl", "f", [0.9]),
+    ]
+    assert lines_of("curves", results) == [
+        "| task | metric | examples | alone | with one | with all |",
+        "| orl | f1 | 75 |  |  | 10.00 |",
+        "| srl | f1 | 75 | 20.00 | 25.00, +5.00 ↑ (pos) |  |",
+        "| srl | f1 | 1,000 | 30.00 |  | 28.00, −2.00 |",
+    ]
