@@ -24,7 +24,7 @@ from spanloom.training.distributed import ProcessGroup
 from spanloom.training.loop import METRICS, Run
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.progress_line import LogIntervals
-from spanloom.training.train import home, new_model, train
+from spanloom.training.train import new_model, run_folder, train
 
 HERE = Path(__file__).parents[1] / "recipes" / "tiny"
 CHILD = Path(__file__).parent / "training" / "child.py"
@@ -204,9 +204,9 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
     out = tmp_path / "killed"
     command = [sys.executable, str(CHILD), str(path), str(out)]
     quiet = os.environ | {"OMP_NUM_THREADS": "1"}
-    half = len((home(tmp_path / "whole") / METRICS).read_text().splitlines()) // 2
+    half = len((run_folder(tmp_path / "whole") / METRICS).read_text().splitlines()) // 2
     with subprocess.Popen(command, env=quiet, stdout=subprocess.DEVNULL) as running:
-        log = home(out) / METRICS
+        log = run_folder(out) / METRICS
         while running.poll() is None:
             if log.is_file() and len(log.read_text().splitlines()) >= half:
                 running.send_signal(signal.SIGKILL)
@@ -222,7 +222,7 @@ def test_a_killed_run_resumes_to_the_same_bits(case, tmp_path):
 def losses(out):
     """The losses of each update of a run."""
     losses_of_step = {}
-    for line in (home(out) / METRICS).read_text().splitlines():
+    for line in (run_folder(out) / METRICS).read_text().splitlines():
         row = json.loads(line)
         if "losses" in row:
             losses_of_step[row["step"]] = row["losses"]

@@ -182,7 +182,7 @@ def test_a_tasks_own_best_model_has_tuned_biases(tmp_path, monkeypatch, evaluati
     train.train(plan, tmp_path / "model", print)
     assert tuned[-1] == BEST
     assert evaluations > 1 or tuned == [BEST]
-    own = serialization.load(train.own_model(train.home(tmp_path / "model"), "steps"))
+    own = serialization.load(train.own_model(train.run_folder(tmp_path / "model"), "steps"))
     assert any(own.recipe.biases["steps"].values())
 
 

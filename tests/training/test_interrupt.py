@@ -16,7 +16,7 @@ from spanloom.termination import terminable
 from spanloom.training import checkpoint, validation
 from spanloom.training.interrupt import Stopped, defer_interrupt
 from spanloom.training.loop import BEST, StageTrainer
-from spanloom.training.train import home, is_unfinished
+from spanloom.training.train import is_unfinished, run_folder
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -139,9 +139,8 @@ def test_stopped_before_dev_was_scored_a_model_is_left(
     assert said == f"the model as it stands after 1 updates, dev never scored: {out}"
     assert annotates(out)
     assert is_unfinished(out)
-    assert (
-        checkpoint.read_progress(home(out) / "state", bench.fresh()[1].fingerprint).global_step == 1
-    )
+    progress = checkpoint.read_progress(run_folder(out) / "state", bench.fresh()[1].fingerprint)
+    assert progress.global_step == 1
     bench.train(out, resume=True)
     same(out, undisturbed)
     assert not is_unfinished(out)
@@ -156,7 +155,7 @@ def test_stopped_while_dev_is_scored_it_is_scored_anew(bench, undisturbed, tmp_p
     assert said.startswith("the best model so far, of epoch 0.")
     assert said.endswith(f": {out}")
     assert (out / "model.safetensors").read_bytes() == (
-        home(out) / BEST / "model.safetensors"
+        run_folder(out) / BEST / "model.safetensors"
     ).read_bytes()
     with monkeypatch.context() as patch:  # once more, right after that scoring
         at_call(patch, StageTrainer, "_report", 1, signal.SIGINT)
@@ -186,8 +185,8 @@ def test_a_model_that_stands_there_is_not_replaced(bench, undisturbed, tmp_path,
     with monkeypatch.context() as patch:
         at_call(patch, StageTrainer, "backward", 1, signal.SIGTERM)
         said = stopped(bench, out)
-    assert said.endswith(f": {home(out) / BEST}")
+    assert said.endswith(f": {run_folder(out) / BEST}")
     assert (out / "manifest.json").read_bytes() == before
-    assert annotates(home(out) / BEST)
+    assert annotates(run_folder(out) / BEST)
     bench.train(out, resume=True)
     same(out, undisturbed)

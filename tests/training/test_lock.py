@@ -10,7 +10,7 @@ import pytest
 from spanloom.errors import StorageError, TrainingError
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.lock import hold_lock
-from spanloom.training.train import home
+from spanloom.training.train import run_folder
 
 
 @pytest.fixture
@@ -20,14 +20,14 @@ def alone():
 
 def test_a_second_run_is_told_who_trains_there_and_since_when(bench, alone, tmp_path):
     out = tmp_path / "model"
-    home(out).mkdir()
-    with hold_lock(home(out), alone), pytest.raises(TrainingError) as refused:
+    run_folder(out).mkdir()
+    with hold_lock(run_folder(out), alone), pytest.raises(TrainingError) as refused:
         bench.train(out)
     told = str(refused.value)
     assert re.search(rf"model\.run: process {os.getpid()} on \S+ \(since \d{{4}}-\S+\) ", told)
     assert "\n" not in told
-    assert [each.name for each in home(out).iterdir()] == ["lock"]  # nothing was touched
-    with hold_lock(home(out), alone):
+    assert [each.name for each in run_folder(out).iterdir()] == ["lock"]  # nothing was touched
+    with hold_lock(run_folder(out), alone):
         pass
 
 

@@ -26,7 +26,7 @@ from spanloom.training.loop import METRICS, Run, StageTrainer
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.split_corpus import data_identity
-from spanloom.training.train import home, new_model
+from spanloom.training.train import new_model, run_folder
 
 TEXT = {"data": "text", "kind": "masked_lm", "sequences": "next-sentence"}
 STAGE = {"tasks": ["text"], "epochs": 1, "batch_words": 400, "precision": "fp32"}
@@ -287,7 +287,7 @@ def test_raw_text_beside_documents_is_told_with_both_names(bench):
 def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     out = bench / "scratch"
     folder = pretrain.untrained_encoder(plan(bench), out, vocab_size=70, cased=True)
-    assert folder.parent == home(out)
+    assert folder.parent == run_folder(out)
     config = json.loads((folder / "config.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert config["vocab_size"] == len(tokenizer) == 70

@@ -71,7 +71,8 @@ def train(
         return
 
     began = time.monotonic()
-    train.home(out).mkdir(parents=True, exist_ok=True)  # what cannot be written shows before work
+    # what cannot be written shows before work
+    train.run_folder(out).mkdir(parents=True, exist_ok=True)
     options = [part for kind in kinds or () for part in ("--kind", kind)]
     options += [] if encoding == "utf-8" else ["--encoding", encoding]
     command = resume_command("train", source, out, settings or [], options, device)
@@ -172,12 +173,12 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
 
 
 def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
-    from spanloom.training.train import home, own_model
+    from spanloom.training.train import own_model, run_folder
 
     for name, value in progress.metrics.items():
         write_stdout(f"dev {name}: {100 * value:.2f}")
     for task, value in progress.best_per_task.items():
-        own = own_model(home(out), task)
+        own = own_model(run_folder(out), task)
         if own is not None:
             write_stdout(f"dev {task} at its own best: {100 * value:.2f} ({own})")
     write_stdout(

@@ -64,7 +64,7 @@ def release(
     tests = read_tests(plan)
     if not any(test.documents for some in tests.values() for test in some):
         raise DataError(f"{data}: no task of {recipe} has a test split, so nothing could be told")
-    train_unless_done(plan, run, log, resume=train.home(run).exists())
+    train_unless_done(plan, run, log, resume=train.run_folder(run).exists())
     cost = training_cost(plan, run, log)
     options = [*set_options(settings), "--embeddings", dtypes.tables, "--weights", dtypes.matrices]
     command = shlex.join(["spanloom", "glad", "release", str(recipe), *options])

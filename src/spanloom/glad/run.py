@@ -98,7 +98,8 @@ def training_cost(plan: Plan, out: Path, log: Log) -> Trained | None:
     """
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
     if cost is None:
-        log(f"{train.home(out)}: not what made {out}, or not whole; what training took is unknown")
+        problem = f"not what made {out}, or not whole; what training took is unknown"
+        log(f"{train.run_folder(out)}: {problem}")
     elif cost.data != data_identity(plan):
         data = plan.recipe_dir
         raise DataError(f"{out}: train and dev below {data} are not what this model learnt from")

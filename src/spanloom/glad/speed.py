@@ -26,7 +26,7 @@ from spanloom.model.serialization import WEIGHTS
 from spanloom.training import validation
 from spanloom.training.checkpoint import Progress
 from spanloom.training.loop import BEST, METRICS, STATE
-from spanloom.training.train import home
+from spanloom.training.train import run_folder
 
 WORDS, ROUNDS = 20_000, 3  # what is timed of a large set, and how often in turn
 
@@ -190,7 +190,7 @@ def read_training_cost(out: Path, last: StageSpec) -> Trained | None:
     None where the run's folder is gone, not whole, or of other weights. Raises ``FormatError``
     where it is damaged.
     """
-    run_dir = home(out)
+    run_dir = run_folder(out)
     metrics, state = run_dir / METRICS, run_dir / STATE / _PROGRESS
     if not (metrics.is_file() and state.is_file() and _weights(run_dir / BEST) == _weights(out)):
         return None

@@ -58,14 +58,14 @@ def execute(job: Job, folders: Folders, log: Log) -> Row:
         plan = _train(job, folders.data, runs, log)
         row = _row(job, plan, runs / job.key, start, log)
         rows.save(row, folders.results)
-        _delete(train.home(runs / job.key))
+        _delete(train.run_folder(runs / job.key))
     return row
 
 
 def delete_model(job: Job, runs: Path) -> None:
     """Delete the model and the checkpoints of a finished run."""
     with _hold_lock(runs, job.key):
-        for folder in (train.home(runs / job.key), runs / job.key):
+        for folder in (train.run_folder(runs / job.key), runs / job.key):
             _delete(folder)
         (runs / f"{job.key}.lock").unlink(missing_ok=True)
 
@@ -94,7 +94,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
     plan = resolve(recipes.loads(yaml.dump(plain), job.name), data)
     out = runs / job.key
-    train_unless_done(plan, out, log, resume=train.home(out).exists(), used=job.tasks)
+    train_unless_done(plan, out, log, resume=train.run_folder(out).exists(), used=job.tasks)
     return plan
 
 
@@ -112,7 +112,7 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     scores: TaskScores = {}
     own_scores: TaskScores = {}
     for name in job.tasks:
-        own = train.own_model(train.home(out), name)
+        own = train.own_model(train.run_folder(out), name)
         used = out if own is None or job.weights == "shared" else own
         model = load(used, device="cpu")
         scores[name] = _score_splits(model, name, splits, log)

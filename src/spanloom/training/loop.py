@@ -54,12 +54,12 @@ class Run:
         self,
         model: Model,
         prepared: PreparedData,
-        home: Path,
+        folder: Path,
         processes: ProcessGroup,
         metrics_log: MetricsLog,
     ) -> None:
         """``model`` is untrained; its network is trained in place."""
-        self.model, self.prepared, self.home = model, prepared, home
+        self.model, self.prepared, self.folder = model, prepared, folder
         self.processes, self.metrics_log = processes, metrics_log
         self.recipe = model.recipe
         self.parameters = trainable_parameters(model.network)
@@ -69,17 +69,17 @@ class Run:
     def train(self, pace: LogIntervals, *, resume: bool) -> Progress:
         """Run all stages, from the last checkpoint if there is one and ``resume`` is set.
 
-        Ends with the best model in ``home/best``. Raises ``TrainingError`` for a loss that is not
+        Ends with the best model in ``folder/best``. Raises ``TrainingError`` for a loss that is not
         finite and for the checkpoint of another run, ``StorageError`` where something cannot be
         written (the checkpoint before it stays), ``Stopped`` after an update that was interrupted,
-        with a checkpoint and a model in ``home/best``.
+        with a checkpoint and a model in ``folder/best``.
         """
-        state = self.home / STATE
+        state = self.folder / STATE
         resumed = bool(self.processes.agree(resume and checkpoint.exists(state)))
         if resumed:
             self._resume(state)
         elif self.processes.is_first:
-            shutil.rmtree(self.home / OWN, ignore_errors=True)  # of a run before
+            shutil.rmtree(self.folder / OWN, ignore_errors=True)  # of a run before
         with defer_interrupt(patient=self.processes.world_size > 1) as self.interrupt:
             for number in range(self.progress.stage, len(self.recipe.stages)):
                 if not resumed:
@@ -99,7 +99,7 @@ class Run:
 
     @property
     def has_best(self) -> bool:
-        """Whether ``home/best`` holds a model that was selected on dev in this run."""
+        """Whether ``folder/best`` holds a model that was selected on dev in this run."""
         return self.progress.best is not None or self.progress.stage > 0
 
     def _resume(self, state: Path) -> None:
@@ -136,7 +136,7 @@ class Run:
 
     def _leave_stage(self) -> None:
         """Load the best weights of the stage, saved with the recipe as it is at the stage's end."""
-        best = self.home / BEST
+        best = self.folder / BEST
         self.processes.wait()
         serialization.load_weights(best, self.model.network)
         self.processes.wait()
@@ -198,7 +198,7 @@ class StageTrainer:
     def _stop(self) -> NoReturn:
         """Stop all processes at once, with a checkpoint and a usable model."""
         self.save_checkpoint()
-        progress, best = self.progress, self.run_.home / BEST
+        progress, best = self.progress, self.run_.folder / BEST
         if self.processes.is_first and not self.run_.has_best:
             with self._swap_in_average():
                 serialization.save(self.model, best, figures={})
@@ -335,7 +335,7 @@ class StageTrainer:
             progress.best_epoch = progress.epochs_done
             progress.stale_evaluations = 0
             if self.processes.is_first:
-                serialization.save(self.model, self.run_.home / BEST, figures=metrics)
+                serialization.save(self.model, self.run_.folder / BEST, figures=metrics)
         elif self.spec.lr_schedule == "plateau":
             progress.count_stale_evaluation(self.spec.lr_patience)
         self._note_best_per_task(metrics)
@@ -346,7 +346,7 @@ class StageTrainer:
         for task, value in validation.primary_metrics(metrics).items():
             if self.progress.improves(task, value) and self.spec.save_best_per_task:
                 if self.processes.is_first:
-                    folder = self.run_.home / OWN
+                    folder = self.run_.folder / OWN
                     folder.mkdir(exist_ok=True)
                     serialization.save(self.model, folder / task, figures=metrics)
 
@@ -383,7 +383,7 @@ class StageTrainer:
         """Write a checkpoint."""
         if self.processes.is_first:
             checkpoint.save(
-                self.run_.home / STATE,
+                self.run_.folder / STATE,
                 self.progress,
                 self.model.network,
                 self.optimizer,

@@ -79,10 +79,7 @@ def prepare(
     The plan of the result has the vocabularies; its notes tell what training will not see. Raises
     ``DataError``, ``FormatError``, ``LayerError`` and ``RecipeError``.
     """
-    sources = read_sources(plan)
-    for name, corpus in sources.items():
-        tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
-        sources[name] = replace(corpus, tokenized=tuple(tokenized))
+    sources = _read_tokenized(plan, word_tokenizer, subword_tokenizer)
     streams = {
         name: text_data.read(plan, task, subword_tokenizer)
         for name, task in text_data.streamed(plan).items()
@@ -92,16 +89,7 @@ def prepare(
         for name, task in plan.tasks.items()
         if name not in streams
     }
-    special_ids = {
-        "pad": subword_tokenizer.padding,
-        "unk": subword_tokenizer.unknown,
-        "mask": subword_tokenizer.mask,
-    }
-    vocabulary = {
-        name: _vocabulary(task, corpora[name], plan.recipe_dir) if name in corpora else {}
-        for name, task in plan.tasks.items()
-    }
-    plan = plan.noting(removed_tasks=()).with_vocabulary({**vocabulary, SPECIAL_IDS: special_ids})
+    plan = _with_vocabularies(plan, corpora, subword_tokenizer)
     tasks = plan.build_tasks()
     _check_metrics(plan.recipe, tasks)
     _check_words(tasks, partial(tokenize_prompt, split=word_tokenizer, pieces=subword_tokenizer))
@@ -125,6 +113,33 @@ def prepare(
         identity(sources.values(), [stream.source for stream in streams.values()]),
         notes,
     )
+
+
+def _read_tokenized(
+    plan: Plan, word_tokenizer: WordTokenizer, subword_tokenizer: SubwordTokenizer
+) -> dict[str, SplitCorpus]:
+    """Return the corpora of a plan with train tokenized."""
+    sources = read_sources(plan)
+    for name, corpus in sources.items():
+        tokenized = (tokenize(doc, word_tokenizer, subword_tokenizer) for doc in corpus.train)
+        sources[name] = replace(corpus, tokenized=tuple(tokenized))
+    return sources
+
+
+def _with_vocabularies(
+    plan: Plan, corpora: Mapping[str, SplitCorpus], pieces: SubwordTokenizer
+) -> Plan:
+    """Return the plan with what its tasks infer from train; those on streamed text infer nothing.
+
+    No task is noted as removed.
+    """
+    vocabularies = {
+        name: _vocabulary(task, corpora[name], plan.recipe_dir) if name in corpora else {}
+        for name, task in plan.tasks.items()
+    }
+    special_ids = {"pad": pieces.padding, "unk": pieces.unknown, "mask": pieces.mask}
+    plan = plan.noting(removed_tasks=())
+    return plan.with_vocabulary({**vocabularies, SPECIAL_IDS: special_ids})
 
 
 def _of_stream(planned: TaskPlan, task: Task, stream: TextData) -> TaskData:

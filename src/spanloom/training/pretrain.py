@@ -36,7 +36,7 @@ from spanloom.training import masked_lm_weights, text_data, utilization
 from spanloom.training.checkpoint import Progress
 from spanloom.training.metrics_log import Log
 from spanloom.training.progress_line import LogIntervals
-from spanloom.training.train import home, train
+from spanloom.training.train import run_folder, train
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 _MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
@@ -65,7 +65,7 @@ def pretrain(
     Raises what ``train`` does, and ``RecipeError`` for other tasks or another trunk.
     """
     check(plan)
-    model_dir = home(out) / _MODEL
+    model_dir = run_folder(out) / _MODEL
     progress = train(plan, model_dir, log, resume=resume, pace=pace, device=device)
     model = serialization.load(model_dir, device="cpu", precision="fp32")
     if is_first_process():
@@ -178,7 +178,7 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
     check(plan)
     options = plan.transformer
     assert options is not None, "checked"
-    run_dir = home(out)
+    run_dir = run_folder(out)
     run_dir.mkdir(parents=True, exist_ok=True)
     config = _shape(transformer.source(options.transformer, plan.recipe_dir))
     sources = [source.fingerprint for source in _sources(plan)]

@@ -43,7 +43,7 @@ _TEXT = "Ada (b. 1815) didn't add 5 ml of the buffer,\nand Größe 中文 42%.  
 _PROBE = Document(_TEXT, queries=(Query("Q1", "Who met Bob?"),))
 
 
-def home(out: Path) -> Path:
+def run_folder(out: Path) -> Path:
     """Return the folder of a run: beside the model, ``NAME.run``."""
     return out.with_name(f"{out.name}.run")
 
@@ -116,12 +116,12 @@ def train(
     """Train the model of a plan and write the best one to ``out``.
 
     The biases of the tasks ``used`` are tuned; None stands for all of the last stage.
-    Checkpoints and metrics lie in ``home(out)``, which no other run can use meanwhile. Raises
+    Checkpoints and metrics lie in ``run_folder(out)``, which no other run can use meanwhile. Raises
     ``DataError``, ``FormatError``, ``ModelError``, ``RecipeError``, ``StorageError`` and
     ``TrainingError``; on Ctrl-C and SIGTERM ``KeyboardInterrupt``, after a checkpoint ``Stopped``.
     """
     processes = ProcessGroup(device)
-    run_dir = home(out)
+    run_dir = run_folder(out)
     run_dir.mkdir(parents=True, exist_ok=True)
     with terminable(), hold_lock(run_dir, processes):
         model, prepared = new_model(plan, device or processes.device.type)
@@ -163,8 +163,9 @@ def _tune_biases(run: Run, used: Collection[str] | None, log: Log) -> Model:
     names = {name for name in run.model.tasks if used is None or name in used}
     last = [name for name in run.recipe.stages[-1].tasks if name in names]
     tasks = [name for name in progress.best_per_task if name in names]
-    folders = {task: folder for task in tasks if (folder := own_model(run.home, task)) is not None}
-    best = run.home / BEST
+    own_models = ((task, own_model(run.folder, task)) for task in tasks)
+    folders = {task: folder for task, folder in own_models if folder is not None}
+    best = run.folder / BEST
     shared = {task for task in last if task in folders and _equal_weights(folders[task], best)}
     for task, folder in folders.items():
         if task in shared:
@@ -192,7 +193,7 @@ def _equal_weights(folder: Path, other: Path) -> bool:
 def is_unfinished(out: Path) -> bool:
     """Return whether the model at ``out`` is of a run that was stopped before its end."""
     try:
-        return (home(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
+        return (run_folder(out) / _LEFT).read_text(encoding="utf-8") == _identity(out)
     except OSError:
         return False
 
@@ -202,13 +203,13 @@ def _leave(out: Path, what: str, *, first: bool) -> str:
 
     A model left by an earlier stop is replaced.
     """
-    model_dir = home(out) / BEST
+    model_dir = run_folder(out) / BEST
     taken = os.path.lexists(out) and any(out.iterdir()) and not is_unfinished(out)
     if taken:
         return f"{what}: {model_dir}"
     if first:
         try:
-            write_file(home(out) / _LEFT, _identity(model_dir).encode())
+            write_file(run_folder(out) / _LEFT, _identity(model_dir).encode())
             serialization.copy(model_dir, out)
         except StorageError as error:  # what matters is kept: the checkpoint
             return f"{what}: {model_dir} ({error})"
