@@ -73,17 +73,7 @@ def propose_recipe(
     splits = folder.splits(path)
     split = "train" if "train" in splits else next(iter(splits))
     documents = folder.read(path, split, encoding=encoding).documents
-    layers = samples(documents)
-    if not layers:
-        layer_names = sorted({layer.name for document in documents for layer in document.layers})
-        raise DataError(
-            f"{path}: {quantity(len(documents), 'document')} without annotations to learn from "
-            f"(layers there: {', '.join(layer_names) or 'none'})"
-        )
-    for layer, kind in kinds.items():
-        if layer not in layers:
-            raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
-        _check_kind(kind)
+    layers = _samples(path, documents, kinds)
     word_splits = {"tokenizer": words(documents), "sentence_splitter": sentences(documents)}
     tokenizer = word_tokenizer(word_splits["tokenizer"], word_splits["sentence_splitter"])
     suggestions = {
@@ -98,21 +88,38 @@ def propose_recipe(
     tasks, notes = _tasks(layers, suggestions, path, data)
     num_words = sum(len(document.text.split()) for document in documents)
     of_texts = all(task["kind"] in _OF_TEXTS for task in tasks.values())
-    raw: dict[str, Any] = {
+    stage = {
+        "tasks": list(tasks),
+        "epochs": epochs(num_words),
+        **(_SMALL_BATCHES if num_words < _FEW_WORDS else _BATCHES),
+        **(_TEXT_STAGE if of_texts else _SPAN_STAGE),
+    }
+    raw = {
         "trunk": [_TEXT_TRUNK if of_texts else _SPAN_TRUNK],
         "tasks": tasks,
         "tokenization": word_splits,
         "encoding": encoding,
-        "stages": [
-            {
-                "tasks": list(tasks),
-                "epochs": epochs(num_words),
-                **(_SMALL_BATCHES if num_words < _FEW_WORDS else _BATCHES),
-                **(_TEXT_STAGE if of_texts else _SPAN_STAGE),
-            }
-        ],
+        "stages": [stage],
     }
     return Proposal(recipes.loads(yaml.dump(raw), f"recipe for {path}"), notes)
+
+
+def _samples(
+    path: Path, documents: Sequence[Document], kinds: Mapping[str, str]
+) -> dict[str, LayerSample]:
+    """Return a sample of each layer that has annotations; check the kinds that layers are given."""
+    layers = samples(documents)
+    if not layers:
+        layer_names = sorted({layer.name for document in documents for layer in document.layers})
+        raise DataError(
+            f"{path}: {quantity(len(documents), 'document')} without annotations to learn from "
+            f"(layers there: {', '.join(layer_names) or 'none'})"
+        )
+    for layer, kind in kinds.items():
+        if layer not in layers:
+            raise DataError(f"{path}: no layer {layer!r} to learn ({', '.join(layers)})")
+        _check_kind(kind)
+    return layers
 
 
 def words(documents: Sequence[Document]) -> str:
