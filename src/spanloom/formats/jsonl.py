@@ -264,9 +264,10 @@ def _parse_layer(value: Any) -> Layer:
 
 def _parse_annotation(cls: type[Annotation], value: Any) -> Any:
     """Return an annotation of this class."""
-    record = an_object(value)
-    only(record, *(field.name for field in fields(cls)))
-    return cls(**{name: _READERS[name](field_value) for name, field_value in record.items()})
+    record, readers = an_object(value), _READERS_OF[cls]
+    if not record.keys() <= readers.keys():
+        only(record, *readers)
+    return cls(**{name: readers[name](field_value) for name, field_value in record.items()})
 
 
 def _parse_strings(value: Any) -> tuple[str, ...]:
@@ -284,7 +285,7 @@ def _parse_pair(value: Any) -> tuple[str, str]:
 def _parse_fragments(value: Any) -> tuple[tuple[int, int], ...]:
     """Return pairs of whole numbers; raises ``ValueError`` for other values."""
     for pair in a_list(value):
-        if len(a_list(pair)) != 2 or any(type(number) is not int for number in pair):
+        if len(a_list(pair)) != 2 or type(pair[0]) is not int or type(pair[1]) is not int:
             raise ValueError(f"expected [start, end] in whole numbers, got {pair!r:.60}")
     return tuple((start, end) for start, end in value)
 
@@ -314,6 +315,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "key": a_string,
     "text": a_string,
     "members": _parse_strings,
+}
+_READERS_OF = {
+    cls: {field.name: _READERS[field.name] for field in fields(cls)} for cls in _KINDS.values()
 }
 
 
