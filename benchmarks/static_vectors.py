@@ -2,10 +2,11 @@
 
     python benchmarks/static_vectors.py DATA NOVELS OUT.txt [--dim 128 --words 20000]
 
-The words are those of the training splits of the corpora in DATA and the commonest of NOVELS
-(``*.txt.gz``), as no vectors of this size can be had without a network: what GloVe is to an encoder
-elsewhere, this file is to the grid of ``recipes/grid/static.yaml``. A word's vector is the mean of
-its pieces' vectors, special ones too, of all layers; the file holds the first ``--dim`` principal
+The words are those of the corpora in DATA and the commonest of NOVELS (``*.txt.gz``), as no vectors
+of this size can be had without a network: what GloVe is to an encoder elsewhere, this file is to
+``recipes/grid/static.yaml`` and others. Words of dev and test are among them, as they are among
+GloVe's 400,000; only texts are read, no annotations but words. A word's vector is the mean of its
+pieces' vectors, special ones too, of all layers; the file holds the first ``--dim`` principal
 components, common words weighing less (Arora et al. 2017, equation 3; rank stands for frequency).
 """
 
@@ -26,7 +27,6 @@ from spanloom.embedders import transformer
 from spanloom.model import build
 from spanloom.tokenization import given_words, spacy_words
 
-SPLIT = "train"
 _AT_ONCE = 256  # words read at once
 _READ = 30_000  # characters of each novel
 _COMMON = 1e-3  # the weight's constant; Arora et al. use 1e-3 to 1e-4
@@ -35,8 +35,9 @@ _COMMON = 1e-3  # the weight's constant; Arora et al. use 1e-3 to 1e-4
 def forms(data: Path, novels: Path, most: int) -> list[str]:
     """Return words, the commonest first: all of the corpora, then the commonest of the novels."""
     ours: Counter[str] = Counter()
-    for split in sorted(data.glob(f"*/{SPLIT}")):
-        for document in folder.read(split.parent, SPLIT).documents:
+    corpora = [path.parent for path in sorted(data.glob("*/train"))]
+    for corpus, split in ((path, split) for path in corpora for split in folder.splits(path)):
+        for document in folder.read(corpus, split).documents:
             text, words = document.text, given_words(document)
             ours.update(text[a:b] for a, b in (words.words if words else spacy_words(text)))
     counts: Counter[str] = Counter()

@@ -161,6 +161,17 @@ def test_minutes_are_of_all_updates_to_the_end(tmp_path):
     assert found == Trained(pytest.approx(97 * 0.1 / 60), 1000.0, 30, 1.0, dev, "d")
 
 
+def test_a_curve_is_a_tasks_own_score_after_its_own_updates(tmp_path):
+    out = left(tmp_path, looks=LOOKS)
+    metrics = tmp_path / "model.run/metrics.jsonl"
+    counted = [
+        {**json.loads(line), "task_updates": {"a": 7}} for line in metrics.read_text().splitlines()
+    ]
+    metrics.write_text("".join(json.dumps(line) + "\n" for line in counted))
+    curves = read_training_cost(out, STAGE).dev_curves
+    assert curves == {"a": ((7, 0.5), (7, 0.8), (7, 0.7))}
+
+
 def test_a_run_without_a_checkpoint_is_told_by_the_clock(tmp_path):
     assert read_training_cost(left(tmp_path, at=0, looks=LOOKS), STAGE).minutes == pytest.approx(
         97 * 0.2 / 60

@@ -277,6 +277,28 @@ def test_updates_to_the_best_score_are_means_over_seeds(study):
     assert found == {"ner": 20.0, "pos": None, "dep": None}
 
 
+@pytest.mark.parametrize(
+    ("curves", "updates"),
+    [
+        ([[(3, 0.1), (6, 0.4), (9, 0.5)], [(2, 0.7)]], 4.0),  # goals are 0.4 and 0.6
+        ([[(3, 0.1), (6, 0.39)], [(2, 0.7)]], None),  # once never as good
+        ([[], [(2, 0.7)]], None),  # a row of an earlier version
+    ],
+)
+def test_updates_to_equal_are_means_over_seeds(study, curves, updates):
+    read = study([{"design": "single"}, {"design": "joint"}], seeds=[1, 2])
+    planned = plan(read, RECIPES, rows_reader({}))
+    alone = {1: [(5, 0.4), (10, 0.3)], 2: [(5, 0.2), (10, 0.6)]}
+    rows = {}
+    for key, job in planned.jobs.items():
+        row, seed = make_row(job, dict.fromkeys(job.tasks, 0.5)), job.recipe["seed"]
+        curve = alone[seed] if len(job.tasks) == 1 else curves[seed - 1]
+        rows[key] = replace(row, dev_curves={"ner": tuple(curve)})
+    results = compare_conditions(read, planned, rows)
+    (joint,) = (r for r in results if (r.task, r.design) == ("ner", "joint"))
+    assert joint.comparison.updates_to_equal == updates
+
+
 def test_all_metrics_are_means_over_seeds(study):
     read = study([{"design": "joint"}], seeds=[1, 2])
     planned = plan(read, RECIPES, rows_reader({}))

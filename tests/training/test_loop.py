@@ -1,7 +1,9 @@
 """What the loop promises: who is touched, when it stops, what a stage starts from."""
 
+import json
 import math
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from safetensors.torch import load_file
 from spanloom.errors import RecipeError, TrainingError
 from spanloom.training import loop, validation
 from spanloom.training.batch_schedule import draw_epoch
-from spanloom.training.loop import BEST, StageTrainer
+from spanloom.training.loop import BEST, METRICS, StageTrainer
 from spanloom.training.progress_line import LogIntervals
 
 CONTEXTS = [
@@ -230,3 +232,7 @@ def test_each_tasks_updates_to_its_best_score_are_counted(bench, tmp_path):
     assert progress.task_updates == drawn
     assert progress.best_updates.keys() == progress.best_per_task.keys()
     assert all(0 < n <= drawn[task] for task, n in progress.best_updates.items())
+    lines = [json.loads(line) for line in (tmp_path / "run" / METRICS).read_text().splitlines()]
+    counted = [line["task_updates"] for line in lines if "dev" in line]
+    assert counted[-1] == progress.task_updates
+    assert all(a[task] <= b[task] for a, b in pairwise(counted) for task in a)

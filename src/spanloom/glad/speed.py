@@ -35,6 +35,7 @@ _PROGRESS = "progress.json"  # how a checkpoint says where it stands
 T = TypeVar("T")
 Work = Callable[[], None]
 Call = dict[str, Any]  # what an encoder was called with
+Curve = tuple[tuple[int, float], ...]  # scores, each after so many updates
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,8 @@ class Trained:
     it was too short to say. ``updates`` and ``epoch`` (passes of the last stage) led to the weights
     that were best on dev, where they had the metrics ``dev``. ``data`` tells train and dev from
     others (``training.prepare.identity``). ``best_updates`` are the updates with batches of a task
-    that led to its own best score, by task.
+    that led to its own best score, by task, and ``dev_curves`` all its scores on dev in the last
+    stage, each after so many of these updates; runs of earlier versions have none.
     """
 
     minutes: float | None
@@ -160,6 +162,7 @@ class Trained:
     dev: dict[str, float]
     data: str
     best_updates: dict[str, int] = field(default_factory=dict)
+    dev_curves: dict[str, Curve] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,7 @@ class _Look:
     step: int
     epoch: float
     dev: dict[str, float]
+    task_updates: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +218,20 @@ def read_training_cost(out: Path, last: StageSpec) -> Trained | None:
     )  # the first of equal ones
     minutes, speed = _cost(progress, logs, lines[-1].step)
     return Trained(
-        minutes, speed, best.step, best.epoch, best.dev, progress.data, dict(progress.best_updates)
+        *(minutes, speed, best.step, best.epoch, best.dev, progress.data),
+        best_updates=dict(progress.best_updates),
+        dev_curves=_dev_curves(evaluations),
     )
+
+
+def _dev_curves(evaluations: Sequence[_Look]) -> dict[str, Curve]:
+    """Return each task's main metric on dev, after so many updates with its batches."""
+    points: dict[str, list[tuple[int, float]]] = {}
+    for evaluation in evaluations:
+        for task, score in validation.primary_metrics(evaluation.dev).items():
+            if task in evaluation.task_updates:
+                points.setdefault(task, []).append((evaluation.task_updates[task], score))
+    return {task: tuple(curve) for task, curve in points.items()}
 
 
 def _cost(

@@ -143,6 +143,7 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         date=datetime.now(UTC).date().isoformat(),
         own_scores=own_scores,
         best_updates=cost.best_updates if cost else {},
+        dev_curves=cost.dev_curves if cost else {},
     )
 
 

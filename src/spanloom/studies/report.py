@@ -139,13 +139,14 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
     gain_head = f"gain over {baseline}" if against else "gain"
     head = (
         *("task", "condition", "metric", "score", gain_head, f"against {control}"),
-        *("other metrics", "CPU minutes", "updates"),
+        *("other metrics", "CPU minutes", "updates", "updates to equal"),
     )
     lines = []
     for r in results:
-        gain, direction = "", ""
+        gain, direction, updates_to_equal = "", "", None
         if r.comparison is not None:
             gain, direction = format_gain(r.comparison), r.comparison.direction
+            updates_to_equal = r.comparison.updates_to_equal
         lines.append(
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
@@ -153,9 +154,14 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
             f"<td>{'' if r.control is None else html.escape(format_gain(r.control))}</td>"
             f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
-            f'<td class="number">{"" if r.best_updates is None else round(r.best_updates)}</td>'
+            f'<td class="number">{_rounded(r.best_updates)}</td>'
+            f'<td class="number">{_rounded(updates_to_equal)}</td>'
         )
     return table(head, lines)
+
+
+def _rounded(count: float | None) -> str:
+    return "" if count is None else f"{count:.0f}"
 
 
 def _others(result: Result) -> str:
@@ -182,6 +188,8 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
         f"corrected for the number of comparisons (Holm); an arrow says p &lt; {SIGNIFICANT}. "
         f"<i>higher</i> and <i>lower</i>: means differ by more than {study.spec.k:g} standard "
         f"deviations of each (Changpinyo et al. 2018). Minutes are CPU time of one core, training "
-        f"and scoring, of all seeds. Computed on {html.escape(processors)}: "
+        f"and scoring, of all seeds. <i>Updates</i> with batches of the task led to its best score "
+        f"on dev; <i>updates to equal</i> made it as good there as what it is compared with ever "
+        f"was. Computed on {html.escape(processors)}: "
         f"{html.escape(computes)}.</p>"
     )

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
@@ -28,7 +29,8 @@ class Comparison:
     seeds if there are several, Holm-corrected over all comparisons of the study; None where there
     are fewer than ten documents or no counts. ``direction`` is "higher", "lower" or "" by means and
     deviations (Changpinyo et al. 2018, section 3.2); with one seed always "". ``against`` is the
-    condition of the baseline.
+    condition of the baseline. ``updates_to_equal`` are the task's own updates until dev was as good
+    as the baseline ever was, the mean over seeds; None where that is not known, or never was.
     """
 
     against: str
@@ -36,6 +38,7 @@ class Comparison:
     gain: float
     p: float | None
     direction: str
+    updates_to_equal: float | None = None
 
     @property
     def arrow(self) -> str:
@@ -221,7 +224,22 @@ def _compare(
         direction = "higher" if higher else "lower" if lower else ""
     counts = [[_counts(row, task, split, metric) for row in side] for side in runs]
     against, gain = name_of_baseline(cells[0], baseline[0]), scores.mean - base.mean
-    return Comparison(against, base, gain, _p_value(*counts), direction)
+    updates = _updates_to_equal(runs[0], runs[1], task)
+    return Comparison(against, base, gain, _p_value(*counts), direction, updates)
+
+
+def _updates_to_equal(runs: Sequence[Row], baseline: Sequence[Row], task: str) -> float | None:
+    """Return after how many of its updates a task was first as good on dev as the baseline's best.
+
+    The mean over seeds; None where a row does not say, or a run was never as good.
+    """
+    updates = []
+    for run, base in zip(runs, baseline, strict=True):
+        goal = max((score for _, score in base.dev_curves.get(task, ())), default=math.inf)
+        reached = (count for count, score in run.dev_curves.get(task, ()) if score >= goal)
+        updates.append(next(reached, None))
+    found = [count for count in updates if count is not None]
+    return fmean(found) if found and len(found) == len(updates) else None
 
 
 def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | None:
@@ -265,7 +283,9 @@ def to_csv(results: Sequence[Result]) -> str:
     head = (
         "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
     )
-    further = "against baseline gain p direction own_mean control control_gain control_p"
+    further = (
+        "against baseline gain p direction updates_to_equal own_mean control control_gain control_p"
+    )
     metrics = list(dict.fromkeys(name for r in results for name in r.metrics))
     writer.writerow([*head.split(), *further.split(), *metrics])
     for r in results:
@@ -275,7 +295,7 @@ def to_csv(results: Sequence[Result]) -> str:
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
             + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
             + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p] if c else [""] * 4)
-            + [c.direction if c else ""]
+            + ([c.direction, c.updates_to_equal] if c else [""] * 2)
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
             + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
             + [f"{r.metrics[name]:.6f}" if name in r.metrics else "" for name in metrics]

@@ -12,6 +12,7 @@ from spanloom.atomic_io import write_file
 from spanloom.errors import FormatError
 
 Split = Literal["dev", "test"]
+Curve = tuple[tuple[int, float], ...]  # scores, each after so many updates
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Row:
     and ``epoch`` led to the chosen weights. ``train_cpu_minutes`` are of the training loop (None:
     too short to measure), ``other_cpu_minutes`` of all else: reading, building, scoring.
     ``best_updates`` are the updates with batches of a task that led to its best score on dev, by
-    task; rows of earlier versions have none. Scores of a task that was given gold at scoring alone
+    task, and ``dev_curves`` all its scores on dev, each after so many of these updates; rows of
+    earlier versions lack them. Scores of a task that was given gold at scoring alone
     are under ``given_gold(task)``.
     """
 
@@ -56,6 +58,7 @@ class Row:
     date: str
     own_scores: dict[str, dict[Split, SplitScore]] = field(default_factory=dict)
     best_updates: dict[str, int] = field(default_factory=dict)
+    dev_curves: dict[str, Curve] = field(default_factory=dict)
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 

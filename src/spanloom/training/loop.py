@@ -367,6 +367,7 @@ class StageTrainer:
                 "step": progress.global_step,
                 "epoch": round(progress.epochs_done, 3),
                 "dev": dict(metrics),
+                "task_updates": dict(progress.task_updates),
             }
         )
         self.line.show_scores(metrics, str(self.length), better=better)
