@@ -150,8 +150,8 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
         lines.append(
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
-            f'<td class="{direction}">{html.escape(gain)}</td>'
-            f"<td>{'' if r.control is None else html.escape(format_gain(r.control))}</td>"
+            f'<td class="gain {direction}">{html.escape(gain)}</td>'
+            f'<td class="gain">{"" if r.control is None else html.escape(format_gain(r.control))}</td>'
             f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{_rounded(r.best_updates)}</td>'
