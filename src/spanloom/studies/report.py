@@ -144,6 +144,7 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
     lines = []
     for r in results:
         gain, direction, updates_to_equal = "", "", None
+        again = "" if r.control is None else html.escape(format_gain(r.control))
         if r.comparison is not None:
             gain, direction = format_gain(r.comparison), r.comparison.direction
             updates_to_equal = r.comparison.updates_to_equal
@@ -151,7 +152,7 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
             f'<td class="gain {direction}">{html.escape(gain)}</td>'
-            f'<td class="gain">{"" if r.control is None else html.escape(format_gain(r.control))}</td>'
+            f'<td class="gain">{again}</td>'
             f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{_rounded(r.best_updates)}</td>'
