@@ -377,6 +377,22 @@ def test_chains_are_compared_with_the_one_that_the_study_names(study):
     assert second.comparison.gain == pytest.approx(0.1)
 
 
+def test_sharing_modes_are_compared_with_the_one_that_the_study_names(study):
+    modes = ["separate-heads", "task-embedding"]
+    read = study([{"design": "joint"}], sharing=modes, against=["separate-heads"])
+
+    def score(task, job):
+        return 0.6 if job.recipe["sharing"] == "task-embedding" else 0.5
+
+    results = compare_conditions(read, *filled(read, score))
+    found = {r.sharing: r.comparison for r in results if r.task == "ner"}
+    assert found["separate-heads"] is None
+    assert found["task-embedding"].against == "separate-heads"
+    assert found["task-embedding"].gain == pytest.approx(0.1)
+
+
 def test_an_unknown_name_to_compare_with_is_refused(study):
-    with pytest.raises(RecipeError, match="no trunk or condition 'smal'; did you mean 'small'"):
+    with pytest.raises(
+        RecipeError, match="no trunk, sharing mode or condition 'smal'; did you mean 'small'"
+    ):
         filled(study([{"design": "single"}], trunks=TRUNKS, against=["smal"]), by_trunk)

@@ -22,7 +22,8 @@ def baseline_and_control(
 ) -> tuple[Cells | None, Cells | None]:
     """Return the cells that those of a condition are compared with, None where there are none.
 
-    ``groups`` are all conditions; ``against`` are the trunks or conditions that the study names.
+    ``groups`` are all conditions; ``against`` are the trunks, sharing modes or conditions that the
+    study names.
     """
     cell, others = cells[0], list(groups)
     if not against:
@@ -38,15 +39,20 @@ def baseline_and_control(
 
 
 def name_of_baseline(cell: Cell, baseline: Cell) -> str:
-    """Return what a cell is compared with: another trunk, or another condition."""
-    is_other_trunk = baseline.variant.trunk != cell.variant.trunk
-    return baseline.variant.trunk if is_other_trunk else baseline.condition
+    """Return what a cell is compared with: another trunk, sharing mode, or condition."""
+    if baseline.variant.trunk != cell.variant.trunk:
+        return baseline.variant.trunk
+    is_other_sharing = baseline.variant.sharing != cell.variant.sharing
+    return baseline.variant.sharing if is_other_sharing else baseline.condition
 
 
 def _named(cell: Cell, groups: Iterable[Cells], name: str) -> Cells | None:
-    """Return the cells of the same task with a trunk of this name, or under such a condition."""
+    """Return the cells of the same task with such a trunk or sharing mode, or such a condition."""
     sharing, trunk = cell.variant.group
-    wanted = {(cell.condition, (sharing, name)), (name, (sharing, trunk))}
+    wanted = {
+        *((cell.condition, (sharing, name)), (cell.condition, (name, trunk))),
+        (name, (sharing, trunk)),
+    }
     for others in groups:
         other = others[0]
         is_same = (other.design, other.task) == (cell.design, cell.task)

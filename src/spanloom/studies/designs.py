@@ -133,12 +133,13 @@ def _check_conditions(study: Study, cells: Iterable[Cell]) -> None:
 
 
 def _check_against(study: Study, cells: Iterable[Cell]) -> None:
-    """Raise ``RecipeError`` for a name that is neither a trunk nor a condition of the study."""
-    choices = dict.fromkeys((*study.spec.trunks, *(cell.condition for cell in cells)))
+    """Raise ``RecipeError`` for a name that the study has no trunk, mode or condition of."""
+    conditions = (cell.condition for cell in cells)
+    choices = dict.fromkeys((*study.spec.trunks, *study.spec.sharing, *conditions))
     for name in study.spec.against:
         if name not in choices:
-            problem = f"against: no trunk or condition {name!r}{did_you_mean(name, choices)}"
-            raise RecipeError(str(study.path), None, problem)
+            problem = f"against: no trunk, sharing mode or condition {name!r}"
+            raise RecipeError(str(study.path), None, f"{problem}{did_you_mean(name, choices)}")
 
 
 def _labelled(cell: Cell, label: str) -> Cell:

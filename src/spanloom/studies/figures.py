@@ -65,8 +65,9 @@ def _matrix(results: Sequence[Result], select: Callable[[Result], Comparison | N
 def benefit_graph(results: Sequence[Result]) -> str | None:
     """Draw an arrow from each partner to the task that gains or loses beside it alone.
 
-    Blue arrows are gains, red ones losses; solid ones are significant, the others dashed. Returns
-    None without pairs.
+    Blue arrows are gains, red ones losses; those are solid that are sure: with
+    several seeds higher or lower by means and deviations (Changpinyo et al. 2018, figure 3), with
+    one significant. Returns None without pairs.
     """
     import networkx
 
@@ -80,24 +81,25 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     graph = networkx.DiGraph()
     for r in compared:
         assert r.comparison is not None
-        graph.add_edge(r.partners[0], r.task, comparison=r.comparison)
+        is_sure = bool(r.comparison.direction if len(r.seeds) > 1 else r.comparison.arrow)
+        graph.add_edge(r.partners[0], r.task, gain=r.comparison.gain, is_sure=is_sure)
     figure, axes = new_figure((5.5, 5.0))
     places = networkx.circular_layout(graph)
-    edges = list(graph.edges(data="comparison"))
-    limit = max(_LEAST_RANGE, *(abs(comparison.gain) for _, _, comparison in edges))
+    edges = list(graph.edges(data=True))
+    limit = max(_LEAST_RANGE, *(abs(edge["gain"]) for _, _, edge in edges))
     networkx.draw_networkx_labels(graph, places, ax=axes, font_size=9)
-    for head, tail, comparison in edges:
+    for head, tail, edge in edges:
         networkx.draw_networkx_edges(
             graph,
             places,
             ax=axes,
             edgelist=[(head, tail)],
-            edge_color=[comparison.gain],
+            edge_color=[edge["gain"]],
             edge_cmap=_color_map(),
             edge_vmin=-limit,
             edge_vmax=limit,
-            width=1 + 3 * abs(comparison.gain) / limit,
-            style="solid" if comparison.arrow else "dashed",
+            width=1 + 3 * abs(edge["gain"]) / limit,
+            style="solid" if edge["is_sure"] else "dashed",
             connectionstyle="arc3,rad=0.12",
             node_size=1400,
         )

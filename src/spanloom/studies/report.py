@@ -116,7 +116,7 @@ def _figures(results: Sequence[Result], against: Sequence[str]) -> list[str]:
         (figures.gain_matrix(others), f"Gain over {baseline}, in points; arrows: significant."),
         (figures.gain_matrix(over_all), "Gain over all tasks together, in points."),
         (figures.control_matrix(results), f"Gain over {control}."),
-        (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not significant."),
+        (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not sure."),
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]

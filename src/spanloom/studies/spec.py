@@ -168,8 +168,8 @@ class StudySpec(Options):
     against: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
         default=(),
         max_length=2,
-        description="trunks or conditions, as [minilm] or [after ner], that all are compared with; "
-        "empty: the task alone",
+        description="trunks, sharing modes or conditions, as [minilm] or [after ner], that all are "
+        "compared with; empty: the task alone",
     )
     k: float = Field(
         default=1.5, ge=0, description="standard deviations by which means must differ (higher)"
