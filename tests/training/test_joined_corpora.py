@@ -12,8 +12,12 @@ from spanloom.config import recipe as recipes
 from spanloom.corpora import document_cache
 from spanloom.errors import DataError, FormatError, RecipeError
 from spanloom.glad.run import run
-from spanloom.model import serialization
+from spanloom.metrics.bootstrap import loads
+from spanloom.model import evaluation, serialization
 from spanloom.model.plan import resolve
+from spanloom.studies.designs import plan
+from spanloom.studies.execute import Folders, execute
+from spanloom.studies.spec import load
 from spanloom.training.split_corpus import read_dev
 from spanloom.training.train import new_model
 
@@ -60,6 +64,19 @@ def test_labels_are_those_of_the_map_and_what_was_looked_for_is_known(bench, hom
     assert looked[:words].all()
     assert looked[words:, :2].all()
     assert not looked[words:, 2].any()
+
+
+def test_a_study_scores_tests_of_equal_names(bench, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluation, "LOG", tmp_path / "test-evaluations.jsonl")
+    bench.write("joined.yaml", **joined())
+    study = home / "study.yaml"
+    study.write_text(
+        '{"recipe": "joined.yaml", "score": "test", "designs": [{"design": "single"}]}'
+    )
+    folders = Folders(home, tmp_path / "runs", tmp_path / "rows")
+    (job,) = plan(load(study), home, lambda keys: {}).jobs.values()
+    counts = execute(job, folders, print).scores["names"]["test"].per_document_counts["span_f1"]
+    assert len(loads(counts).rows) == 2 * len([*(home / "acts" / "test").rglob("*.ann")])
 
 
 def test_dev_by_itself_is_the_dev_of_training_and_needs_no_train(bench, home):
