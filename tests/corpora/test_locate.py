@@ -3,6 +3,8 @@
 import pytest
 
 from spanloom.corpora.folder import locate
+from spanloom.corpora.places import locate_file
+from spanloom.embedders.transformer import source
 from spanloom.errors import DataError
 
 
@@ -22,6 +24,22 @@ def test_the_order_is_beside_here_and_the_variable(places):
     assert locate("wlp", places / "recipes").resolve() == places / "here" / "wlp"
     (places / "recipes" / "wlp").mkdir()
     assert locate("wlp", places / "recipes").resolve() == places / "recipes" / "wlp"
+
+
+def test_a_file_is_found_alike_and_a_folder_of_its_name_is_passed_over(places):
+    recipes = places / "recipes"
+    assert locate_file("v.txt", recipes) == recipes / "v.txt"  # for the error
+    (places / "data" / "v.txt").touch()
+    (places / "here" / "v.txt").mkdir()
+    assert locate_file("v.txt", recipes) == places / "data" / "v.txt"
+    (recipes / "v.txt").touch()
+    assert locate_file("v.txt", recipes) == recipes / "v.txt"
+
+
+def test_an_encoder_is_found_alike(places):
+    assert source("tiny", places / "recipes") == "tiny"  # perhaps of a hub
+    (places / "data" / "tiny").mkdir()
+    assert source("tiny", places / "recipes") == str(places / "data" / "tiny")
 
 
 def test_an_absolute_path_is_itself(places):

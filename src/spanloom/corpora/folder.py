@@ -9,7 +9,6 @@ corpus.jsonl                           the split "all"
 
 import gc
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Protocol
 
 from spanloom.annotation.excerpt import clip
 from spanloom.corpora import files
+from spanloom.corpora.places import VARIABLE, places
 from spanloom.corpora.splits import SPLITS, find
 from spanloom.document import SENTENCES, Document
 from spanloom.errors import DataError, FormatError
@@ -33,7 +33,6 @@ from spanloom.formats.brat.read import Reading
 ALL = "all"
 _HELD_OUT = 0.1  # fraction of documents, or of the only one's sentences
 _MIN_SENTENCES = 10
-VARIABLE = "SPANLOOM_DATA"  # the folder of corpora that are named without a path
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,18 +211,13 @@ def _corpus(
 
 
 def locate(data: str, recipe_dir: Path) -> Path:
-    """Return the first existing path, below: recipe's folder, working folder, ``$SPANLOOM_DATA``.
-
-    Raises ``DataError`` with all paths that were tried.
-    """
-    candidates = [recipe_dir / data, Path(data)]
-    if VARIABLE in os.environ:
-        candidates.append(Path(os.environ[VARIABLE]) / data)
-    for path in candidates:
+    """Return the first place of a corpus that exists; ``DataError`` with all that were tried."""
+    tried = places(data, recipe_dir)
+    for path in tried:
         if path.exists():
             return path
-    tried = ", ".join(str(path) for path in dict.fromkeys(candidates))
-    raise DataError(f"no corpus {data!r}; looked at {tried} (set {VARIABLE} to where corpora lie)")
+    names = ", ".join(map(str, tried))
+    raise DataError(f"no corpus {data!r}; looked at {names} (set {VARIABLE} to where corpora lie)")
 
 
 def hold_out(

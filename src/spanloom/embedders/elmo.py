@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import SourceLocation
+from spanloom.corpora.places import locate_file
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.errors import ModelError, PackageMissing
 from spanloom.nn.padding import pad, padded_groups
@@ -30,7 +31,7 @@ _MAX_PADDED = 4096  # words read at once, padding included
 
 
 class Options(_Options):
-    """``{elmo: weights.hdf5, options: options.json}``, both from the recipe's folder."""
+    """``{elmo: weights.hdf5, options: options.json}``, both found as corpora are."""
 
     elmo: str = Field(min_length=1, description="HDF5 file of published weights")
     options: str = Field(min_length=1, description="the options.json beside it")
@@ -282,7 +283,8 @@ def _build(options: Options, context: BuildContext, location: SourceLocation) ->
     PackageMissing.check("the embedder elmo", "elmo", "h5py")
     import h5py
 
-    paths = {key: context.recipe_dir / getattr(options, key) for key in ("options", "elmo")}
+    names = {key: getattr(options, key) for key in ("options", "elmo")}
+    paths = {key: locate_file(name, context.recipe_dir) for key, name in names.items()}
     for key, path in paths.items():
         if not path.is_file():
             raise location.location_of(key).error(f"{path}: no such file")

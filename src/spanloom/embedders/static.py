@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import SourceLocation
+from spanloom.corpora.places import locate_file
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.errors import FormatError, ModelError
 from spanloom.nn.gather import gather_rows
@@ -40,7 +41,7 @@ _SHAPE = re.compile("([0-9]{1,8}) ([0-9]{1,4})")
 class Options(_Options):
     """``{static: vectors/glove.6B.50d.txt, trainable: true}``."""
 
-    static: str = Field(min_length=1, description="text file of vectors, from the recipe's folder")
+    static: str = Field(min_length=1, description="text file of vectors, found as corpora are")
     trainable: bool = Field(False, description="whether the vectors are trained, too")
     max_vectors: int = Field(400_000, ge=1, le=MAX_ROWS, description="rows read at most")
     train_words_only: bool = Field(
@@ -110,7 +111,7 @@ def read_vectors(path: Path, *, max_vectors: int, keep: Container[str] | None = 
 
 def build(options: Options, context: BuildContext, location: SourceLocation) -> Static:
     """Read the file of a recipe; raises ``RecipeError`` if that fails."""
-    path, location = context.recipe_dir / options.static, location.location_of("static")
+    path, location = locate_file(options.static, context.recipe_dir), location.location_of("static")
     lower = {word.lower() for word in context.train_vocab}
     vocabulary = context.train_vocab | lower if options.train_words_only else None
     try:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from spanloom.cancellation import checkpoint
 from spanloom.config.options import Options as _Options
 from spanloom.config.yaml import SourceLocation
+from spanloom.corpora.places import places
 from spanloom.embedders import _bert, _encoder_check, _minilm, casing
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.embedders._encoder_check import Config, Encoder
@@ -296,12 +297,12 @@ def build(options: Options, encoder: Encoder) -> Transformer:
 
 
 def source(name: str, recipe_dir: Path) -> str:
-    """Return the folder of an encoder (relative to the recipe's, or of a package), or its hub id.
+    """Return the folder of an encoder (one of its ``places``, or of a package), or its hub id.
 
     Raises ``ModelError`` if the package's files differ from the published ones.
     """
     if name != _minilm.NAME:
-        return str(recipe_dir / name) if (recipe_dir / name).is_dir() else name
+        return next((str(path) for path in places(name, recipe_dir) if path.is_dir()), name)
     return _minilm.locate()
 
 

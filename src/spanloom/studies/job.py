@@ -13,6 +13,7 @@ from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import TRUNK, Raw
 from spanloom.corpora.folder import locate
+from spanloom.corpora.places import places
 from spanloom.errors import RecipeError
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
@@ -70,7 +71,7 @@ def build_job(
 ) -> Job:
     """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
 
-    Files of the trunk that are in ``data``, such as word vectors, are hashed as the corpora are.
+    Files that the trunk reads, such as word vectors, are hashed as the corpora are.
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
     the rows of earlier runs valid. Nor are ``weights`` where one task is learnt, and
     ``gold_inputs`` where there are none.
@@ -97,10 +98,11 @@ def build_job(
 
 
 def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
-    """Return the files and folders that embedders read from ``data``, by their names there."""
+    """Return the files and folders that embedders read, by their names in the recipe."""
     values = (value for part in recipe.trunk for value in part.options.values())
     names = [value for value in values if isinstance(value, str) and value]
-    return {name: data / name for name in names if (data / name).exists()}
+    found = {name: [path for path in places(name, data) if path.exists()] for name in names}
+    return {name: paths[0] for name, paths in found.items() if paths}
 
 
 @cache
