@@ -12,7 +12,7 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.errors import DataError, RecipeError
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
-from spanloom.studies.figures import gain_matrix
+from spanloom.studies.figures import benefit_graph, gain_matrix
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
 from spanloom.studies.row import SplitScore
@@ -297,6 +297,27 @@ def test_updates_to_equal_are_means_over_seeds(study, curves, updates):
     results = compare_conditions(read, planned, rows)
     (joint,) = (r for r in results if (r.task, r.design) == ("ner", "joint"))
     assert joint.comparison.updates_to_equal == updates
+
+
+@pytest.mark.parametrize(
+    ("seeds", "deviations", "dashed"),  # of six arrows
+    [
+        ([1, 2], (0.001, 0.001), 0),  # each mean is .1 higher, and means hardly vary
+        ([1, 2], (0.2, 0.2), 6),  # as high a gain, and scores of seeds far apart
+        ([1], (0.0,), 6),  # no counts, so no p
+    ],
+)
+def test_arrows_of_the_graph_are_solid_where_a_gain_is_sure(study, seeds, deviations, dashed):
+    read = study([{"design": "single"}, {"design": "pairs"}], seeds=seeds)
+    planned = plan(read, RECIPES, rows_reader({}))
+    rows = {}
+    for key, job in planned.jobs.items():
+        seed = job.recipe["seed"]
+        sign = 1 if seed == 1 else -1
+        score = 0.4 + 0.1 * (len(job.tasks) == 2) + sign * deviations[seed - 1]
+        rows[key] = make_row(job, dict.fromkeys(job.tasks, score))
+    svg = benefit_graph(compare_conditions(read, planned, rows))
+    assert svg.count("stroke-dasharray") == 2 * dashed  # line and head of each
 
 
 def test_all_metrics_are_means_over_seeds(study):

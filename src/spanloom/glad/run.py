@@ -25,7 +25,7 @@ from spanloom.model.model import Model
 from spanloom.model.plan import Plan, TaskPlan, resolve
 from spanloom.model.serialization import RECIPE, load
 from spanloom.training import train
-from spanloom.training.split_corpus import data_identity
+from spanloom.training.split_corpus import data_identity, part_documents
 
 Log = Callable[[str], None]
 INTERVAL = "f1_interval"
@@ -50,6 +50,7 @@ class Origin:
 class Test:
     """The test split of a dataset, empty where it has none: as it is, and as a task sees it.
 
+    Documents of one of several datasets are named after it, as those of train and dev are.
     ``labels`` maps its labels to the task's, where the task learns from several datasets.
     """
 
@@ -195,7 +196,8 @@ def _tests(plan: Plan, task: TaskPlan) -> Iterator[Test]:
         raw = folder.read(path, "test").documents if "test" in folder.splits(path) else ()
         part = task.parts[row] if task.parts else None
         labels = part.label_map or {} if part else {}
-        yield Test(path.name, raw, evaluation.map_to_task_labels(task, part, raw), labels)
+        documents = part_documents(task, part, raw) if part else raw
+        yield Test(path.name, raw, documents, labels)
 
 
 def _row(model: Model, name: str, test: Test, log: Log) -> dict[str, Any] | None:

@@ -5,7 +5,6 @@ once.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
@@ -13,10 +12,9 @@ from pathlib import Path
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
-from spanloom.config.options import did_you_mean
 from spanloom.config.specs import Raw
-from spanloom.errors import RecipeError
 from spanloom.studies.comparison import Scores, is_higher
+from spanloom.studies.condition_checks import check_against, check_conditions
 from spanloom.studies.job import Job, build_job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
@@ -113,33 +111,11 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
             for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 planned = _PLANS[design.name](planner, design.spec)
                 cells += (_labelled(cell, design.spec.label) for cell in planned)
-    _check_conditions(study, cells)
-    _check_against(study, cells)
+    check_conditions(study, cells)
+    check_against(study, cells)
     given = [cell for cell in cells if cell.task in study.spec.gold_inputs]
     cells += [replace(cell, task=given_gold(cell.task)) for cell in given]
     return StudyPlan(tuple(cells), tuple(waiting))
-
-
-def _check_conditions(study: Study, cells: Iterable[Cell]) -> None:
-    """Raise ``RecipeError`` where two runs are of one condition: they would pass for two seeds."""
-    counts = Counter((cell.design, cell.condition, cell.task, cell.variant) for cell in cells)
-    for (_, condition, task, _), count in counts.items():
-        if count > 1:
-            problem = (
-                f"designs: {count} times the condition {condition!r} of task {task!r}; "
-                "give one of the designs a label"
-            )
-            raise RecipeError(str(study.path), None, problem)
-
-
-def _check_against(study: Study, cells: Iterable[Cell]) -> None:
-    """Raise ``RecipeError`` for a name that the study has no trunk, mode or condition of."""
-    conditions = (cell.condition for cell in cells)
-    choices = dict.fromkeys((*study.spec.trunks, *study.spec.sharing, *conditions))
-    for name in study.spec.against:
-        if name not in choices:
-            problem = f"against: no trunk, sharing mode or condition {name!r}"
-            raise RecipeError(str(study.path), None, f"{problem}{did_you_mean(name, choices)}")
 
 
 def _labelled(cell: Cell, label: str) -> Cell:

@@ -5,7 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +16,7 @@ from spanloom.config import yaml
 from spanloom.document import Document
 from spanloom.file_lock import open_locked
 from spanloom.glad import speed
-from spanloom.glad.run import Test, read_tests, train_unless_done
+from spanloom.glad.run import read_tests, train_unless_done
 from spanloom.model import evaluation
 from spanloom.model.model import Model
 from spanloom.model.plan import Plan, resolve
@@ -104,8 +104,11 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
     splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan, job.tasks))]
     if job.score == "test":
-        tests = read_tests(plan, job.tasks)
-        splits.append(("test", {name: _test_documents(own) for name, own in tests.items()}))
+        tests = {
+            name: tuple(doc for test in datasets for doc in test.documents)
+            for name, datasets in read_tests(plan, job.tasks).items()
+        }
+        splits.append(("test", tests))
     scores: TaskScores = {}
     own_scores: TaskScores = {}
     for name in job.tasks:
@@ -142,14 +145,6 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         best_updates=cost.best_updates if cost else {},
         dev_curves=cost.dev_curves if cost else {},
     )
-
-
-def _test_documents(datasets: Sequence[Test]) -> tuple[Document, ...]:
-    """Return the test documents of a task; those of several datasets are named after theirs."""
-    if len(datasets) == 1:
-        return datasets[0].documents
-    named = ((dataset.dataset, document) for dataset in datasets for document in dataset.documents)
-    return tuple(replace(document, name=f"{name}/{document.name}") for name, document in named)
 
 
 def _score_splits(model: Model, name: str, splits: Splits, log: Log) -> dict[Split, SplitScore]:

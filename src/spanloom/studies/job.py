@@ -101,8 +101,8 @@ def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
     """Return the files and folders that embedders read, by their names in the recipe."""
     values = (value for part in recipe.trunk for value in part.options.values())
     names = [value for value in values if isinstance(value, str) and value]
-    found = {name: [path for path in places(name, data) if path.exists()] for name in names}
-    return {name: paths[0] for name, paths in found.items() if paths}
+    existing = {name: [path for path in places(name, data) if path.exists()] for name in names}
+    return {name: paths[0] for name, paths in existing.items() if paths}
 
 
 @cache

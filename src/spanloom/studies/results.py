@@ -236,10 +236,11 @@ def _updates_to_equal(runs: Sequence[Row], baseline: Sequence[Row], task: str) -
     updates = []
     for run, base in zip(runs, baseline, strict=True):
         goal = max((score for _, score in base.dev_curves.get(task, ())), default=math.inf)
-        reached = (count for count, score in run.dev_curves.get(task, ()) if score >= goal)
-        updates.append(next(reached, None))
-    found = [count for count in updates if count is not None]
-    return fmean(found) if found and len(found) == len(updates) else None
+        reached = [count for count, score in run.dev_curves.get(task, ()) if score >= goal]
+        if not reached:
+            return None
+        updates.append(reached[0])
+    return fmean(updates)
 
 
 def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | None:

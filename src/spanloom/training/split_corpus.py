@@ -1,6 +1,6 @@
 """Read train and dev of each corpus of a plan from disk, and what each task learns from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from pathlib import Path
@@ -116,7 +116,7 @@ def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     if first == "test":
         raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
     train, num_problems = document_cache.read(path, first, encoding=recipe.encoding)
-    if "dev" in splits and first != "dev":
+    if _has_own_dev(splits):
         dev, more_problems = document_cache.read(path, "dev", encoding=recipe.encoding)
         return SplitCorpus(train, dev, num_problems=num_problems + more_problems)
     if len(train) > 1:
@@ -127,9 +127,14 @@ def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     return SplitCorpus(train, dev, num_problems=num_problems)
 
 
+def _has_own_dev(splits: Collection[str]) -> bool:
+    """Whether a corpus has both train and dev; where there is but one, dev is a part of it."""
+    return "train" in splits and "dev" in splits
+
+
 def _read_dev(path: Path, recipe: Recipe) -> tuple[Document, ...]:
     """Read dev alone if it is a split of its own."""
-    if {"train", "dev"} <= folder.splits(path).keys():
+    if _has_own_dev(folder.splits(path)):
         return document_cache.read(path, "dev", encoding=recipe.encoding)[0]
     return _read(path, recipe).dev
 
@@ -182,12 +187,12 @@ def _part(task: TaskPlan, part: CorpusPartSpec, corpus: SplitCorpus) -> SplitCor
     """
     if not any(document.has_layer(part.layer) for document in corpus.train):
         raise DataError(missing_layer(part.data, part.layer, corpus.train))
-    train, dev = (_part_documents(task, part, half) for half in (corpus.train, corpus.dev))
+    train, dev = (part_documents(task, part, half) for half in (corpus.train, corpus.dev))
     tokenized = (replace(document, corpus=part.data) for document in corpus.tokenized)
     return SplitCorpus(train, dev, tuple(tokenized))
 
 
-def _part_documents(
+def part_documents(
     task: TaskPlan, part: CorpusPartSpec, documents: Sequence[Document]
 ) -> tuple[Document, ...]:
     """Return the documents as a joined corpus has them: with its labels, named after the part."""
@@ -199,7 +204,7 @@ def _task_dev(task: TaskPlan, dev: Mapping[str, tuple[Document, ...]]) -> tuple[
     """Return the dev documents of a task from those of its sources."""
     if not task.parts:
         return dev[task.spec.data]
-    parts = (_part_documents(task, part, dev[part.data]) for part in task.parts)
+    parts = (part_documents(task, part, dev[part.data]) for part in task.parts)
     return tuple(chain.from_iterable(parts))
 
 
