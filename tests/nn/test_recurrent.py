@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from spanloom.nn.padding import padded_groups
 from spanloom.nn.recurrent import CELLS, Options, Recurrent, build
 
 
@@ -27,6 +28,32 @@ def test_a_level_is_a_literal_loop_over_words(cell):
     words = torch.randn(14, 5)
     expected = torch.cat([literal(level.rnn, words[a:b]) for a, b in runs.tolist()])
     torch.testing.assert_close(level(words, runs), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_padded_runs_give_the_vectors_and_gradients_of_packed_ones():
+    """A CPU reads an LSTM's runs padded, a GPU packed; long runs among short ones too."""
+    torch.manual_seed(0)
+    level = Recurrent(torch.nn.LSTM, 5, hidden_size=3, num_layers=2, dropout=0.0)
+    ends = torch.tensor([3, 4, 60, 5, 1, 7]).cumsum(0)
+    runs = torch.stack([torch.cat([ends.new_zeros(1), ends[:-1]]), ends], dim=1)
+    words, weight = torch.randn(80, 5), torch.randn(80, 6)
+    results = []
+    for read in (level._read_padded, level._read_packed):
+        inputs = words.clone().requires_grad_()
+        output = read(inputs, runs)
+        level.zero_grad()
+        (output * weight).sum().backward()
+        results.append([output, inputs.grad, *(value.grad for value in level.parameters())])
+    for padded, packed in zip(*results, strict=True):
+        torch.testing.assert_close(padded, packed, rtol=1e-4, atol=1e-5)
+
+
+def test_padding_is_never_more_than_its_share():
+    lengths = torch.tensor([1, 10, 9, 6, 5, 2, 0])
+    runs = torch.stack([lengths.cumsum(0) - lengths, lengths.cumsum(0)], dim=1)
+    groups = list(padded_groups(runs, 1000, max_padding=0.4))
+    assert [sizes.tolist() for _, sizes in groups] == [[10, 9, 6], [5], [2], [1]]
+    assert [index.shape[1] for index, _ in groups] == [10, 5, 2, 1]
 
 
 def literal(rnn, words):

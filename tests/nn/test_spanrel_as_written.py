@@ -202,17 +202,29 @@ def _is_linear(part):
     return isinstance(part, nn.Linear)
 
 
-def test_each_vector_of_a_level_is_dropped_where_its_options_say():
+@pytest.mark.parametrize("cell", CELLS)
+def test_each_vector_of_a_level_is_dropped_where_its_options_say(cell):
     runs = torch.tensor([[0, 400]])
     words = torch.ones(400, 8)
     sizes = {"hidden_size": 8, "num_layers": 3, "dropout": 0.5}
-    level = Recurrent(CELLS["lstm"], 8, **sizes, input_dropout=0.0, output_dropout=0.5)
+    level = Recurrent(CELLS[cell], 8, **sizes, input_dropout=0.0, output_dropout=0.5)
     read = []
-    level.rnn.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].data))
+    level.dropout.register_forward_hook(lambda _, __, output: read.append(output))
     dropped = (level(words, runs) == 0).float().mean()
     assert read[0].equal(words)
     assert 0.45 < dropped < 0.55
-    before = Recurrent(CELLS["lstm"], 8, **sizes)
-    before.rnn.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].data))
+    before = Recurrent(CELLS[cell], 8, **sizes)
+    before.dropout.register_forward_hook(lambda _, __, output: read.append(output))
     assert not (before(words, runs) == 0).any()
     assert 0.45 < (read[1] == 0).float().mean() < 0.55
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_vectors_are_dropped_between_the_layers_of_a_level(cell):
+    """All of them dropped, the second layer reads zeros, whatever the words are."""
+    runs = torch.tensor([[0, 5]])
+    level = Recurrent(CELLS[cell], 8, hidden_size=4, num_layers=2, dropout=0.0)
+    level.rnn.dropout = 1.0
+    assert level(torch.randn(5, 8), runs).equal(level(torch.randn(5, 8), runs))
+    level.eval()
+    assert not level(torch.randn(5, 8), runs).equal(level(torch.randn(5, 8), runs))

@@ -12,19 +12,20 @@ from spanloom.nn.gather import gather_rows
 
 
 def padded_groups(
-    runs: Int[Tensor, "run 2"], max_words: int
+    runs: Int[Tensor, "run 2"], max_words: int, *, max_padding: float = 1
 ) -> Iterator[tuple[Int[Tensor, "_ _"], Int[Tensor, " _"]]]:
     """Yield groups of runs, longest first: word indices (run, width) and the runs' lengths.
 
-    A group is one run, or several that have at most ``max_words`` words, padding included. The
-    padding repeats a run's first word.
+    A group is one run, or several that have at most ``max_words`` words, padding included. At most
+    the share ``max_padding`` of a run's row is padding, which repeats the run's first word.
     """
     lengths = runs[:, 1] - runs[:, 0]
     order = lengths.argsort(descending=True, stable=True)[: int((lengths > 0).sum())]
     while len(order):
         checkpoint()
         width = int(lengths[order[0]])
-        group, order = order.tensor_split([max(1, max_words // width)])
+        similar = int((lengths[order] >= width * (1 - max_padding)).sum())
+        group, order = order.tensor_split([min(similar, max(1, max_words // width))])
         steps = torch.arange(width, device=lengths.device)
         is_word = steps < lengths[group, None]
         yield runs[group, :1] + torch.where(is_word, steps, 0), lengths[group]
