@@ -198,6 +198,15 @@ def test_code_that_the_page_names_is_in_the_source():
     assert parts - words == {"pyproject", "toml"}
 
 
+@pytest.mark.parametrize("page", [README, *CHAPTERS.glob("*.md")], ids=lambda page: page.stem)
+def test_rows_of_a_table_have_as_many_cells_as_its_head(page):
+    prose = re.sub(r"^```.*?^```|^<!--.*?-->\n", "", page.read_text(), flags=re.M | re.S)
+    for table in re.findall(r"(?:^\|.*\n)+", prose, flags=re.M):
+        cells = [re.sub(r"\\\||`[^`]*`", "", row).count("|") for row in table.splitlines()]
+        wrong = [row for row, n in zip(table.splitlines(), cells, strict=True) if n != cells[0]]
+        assert not wrong
+
+
 # docs/formats.md
 
 
