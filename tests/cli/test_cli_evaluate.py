@@ -5,6 +5,7 @@ import shutil
 from hashlib import sha256
 
 import pytest
+import tiny
 
 from spanloom.corpora import folder as corpora
 from spanloom.metrics.report import score
@@ -46,6 +47,23 @@ def test_splits(evaluate, fails, home):
     assert json.loads(evaluate(home / "corpus", "--split", "train", "--json").stdout)
     told = fails("evaluate", home / "model", home / "corpus", "--split", "test", code=1)
     assert "no split 'test' (splits there: train, dev)" in told
+
+
+def test_a_dev_that_is_not_there_is_what_training_held_out(spanloom, tmp_path):
+    """Without splits, ``--split dev`` gives the scores that training printed at its end."""
+    recipe, data, model = tiny.recipe(tmp_path, epochs=12), tmp_path / "flat", tmp_path / "model"
+    shutil.copytree(tmp_path / "corpus/train", data)
+    trained = spanloom("train", recipe, "-o", model, "--set", "tasks.steps.data=flat").stdout
+    options = "--precision", "fp32", "--json"
+    result = spanloom("evaluate", model, data, "--split", "dev", *options)
+    assert "has no dev; scored is what training with seed" in result.stderr
+    metrics = json.loads(result.stdout)["tasks"]["steps"]["metrics"]
+    assert metrics["span_f1"] > 0
+    for name in ("span_f1", "relation_f1"):
+        assert f"dev steps.{name}: {100 * metrics[name]:.2f}" in trained
+    whole = spanloom("evaluate", model, data, *options)
+    assert json.loads(whole.stdout)["split"] == "all"
+    assert "has no splits, all documents are scored" in whole.stderr
 
 
 @pytest.mark.parametrize("inside", [True, False])

@@ -27,7 +27,7 @@ class EvaluateOptions:
 
     model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")]
     data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")]
-    split: Annotated[str | None, typer.Option(help="dev, or all where there are none")] = None
+    split: Annotated[str | None, typer.Option(help="train, dev, test, all")] = None
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
     precision: Precision = "auto"
@@ -46,25 +46,26 @@ def evaluate(options: EvaluateOptions) -> None:
 
     Where a task learnt DATA through a map of labels, DATA is mapped alike. With --gold-inputs
     coreference links gold mentions and relations hold between gold spans, though the model learnt
-    to find them itself.
+    to find them itself. Without --split dev is scored, or all documents where there are no splits.
+    The dev of a corpus that has none is the tenth that training holds out.
 
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
-    from spanloom.corpora import folder
     from spanloom.model.evaluation import (
         evaluate_tasks,
         is_test_set,
         log_test_evaluation,
+        read_split,
         usual_split,
     )
     from spanloom.model.serialization import load
 
     data, split = options.data, options.split or usual_split(options.data)
-    documents = folder.read(data, split, encoding=options.encoding).documents
     is_test = is_test_set(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {options.test_log}")
     model = load(options.model, device=options.device, precision=options.precision)
+    documents = read_split(data, split, seed=model.recipe.seed, encoding=options.encoding, log=log)
     if options.gold_inputs:
         model = _given_gold(model)
     size = quantity(len(documents), "document")

@@ -220,6 +220,19 @@ def locate(data: str, recipe_dir: Path) -> Path:
     raise DataError(f"no corpus {data!r}; looked at {names} (set {VARIABLE} to where corpora lie)")
 
 
+def hold_out_dev(
+    documents: Sequence[Document], *, seed: int
+) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+    """Split documents without a dev of their own into (train, dev): a tenth of them, or of one.
+
+    Raises ``DataError`` if that is too little.
+    """
+    if len(documents) != 1:
+        return hold_out(documents, seed=seed)
+    train, dev = hold_out_sentences(documents[0])
+    return (train,), (dev,)
+
+
 def hold_out(
     documents: Sequence[Document], *, seed: int
 ) -> tuple[tuple[Document, ...], tuple[Document, ...]]:

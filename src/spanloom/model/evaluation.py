@@ -69,6 +69,25 @@ def usual_split(data: Path) -> str:
     return folder.ALL if list(folder.splits(data)) == [folder.ALL] else "dev"
 
 
+def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) -> Sequence[Document]:
+    """Read a split. The dev of data that have none is what training with ``seed`` holds out.
+
+    Raises what ``folder.read`` raises.
+    """
+    splits = folder.splits(data)
+    source = next((name for name in ("train", folder.ALL) if name in splits), None)
+    if split == "dev" and "dev" not in splits and source is not None:
+        documents = folder.read(data, source, encoding=encoding).documents
+        log(f"{data}: has no dev; scored is what training with seed {seed} holds out")
+        return folder.hold_out_dev(documents, seed=seed)[1]
+    if split == folder.ALL and not splits_of_name(data.resolve().name):
+        log(
+            f"{data}: has no splits, all documents are scored; if the model learnt from them, the "
+            "scores are too high, and those of what it did not see are those of dev"
+        )
+    return folder.read(data, split, encoding=encoding).documents
+
+
 def is_test_set(data: Path, split: str) -> bool:
     """Return whether this is a test set, also by the name of a file or folder given directly."""
     path = data.resolve()

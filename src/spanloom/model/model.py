@@ -39,6 +39,7 @@ from spanloom.model.evaluation import (
     evaluate_tasks,
     is_test_set,
     log_test_evaluation,
+    read_split,
     usual_split,
 )
 from spanloom.model.network import Network
@@ -210,7 +211,8 @@ class Model:
         """Score each task whose layer the documents have; return the reports by task.
 
         ``data`` are annotated documents, or a folder or file of them, of which ``split`` is read
-        (default: dev, or all where there are none); ``encoding`` is that of text files. A look at a
+        (default: dev, or all where there are none; a dev that is not there is what training holds
+        out); ``encoding`` is that of text files. A look at a
         test set is noted in ``test-evaluations.jsonl``. Predictions never see gold. Raises
         ``DataError`` where no task can be scored, and what reading raises.
         """
@@ -218,7 +220,7 @@ class Model:
             return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)
         path = Path(data)
         split = split or usual_split(path)
-        documents = corpora.read(path, split, encoding=encoding).documents
+        documents = read_split(path, split, seed=self.recipe.seed, encoding=encoding, log=_LOG.info)
         reports = evaluate_tasks(self, documents, path, _LOG.info)
         if is_test_set(path, split):
             metrics = {name: self.tasks[name].metrics(report) for name, report in reports.items()}

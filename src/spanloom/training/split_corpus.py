@@ -10,7 +10,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import CorpusPartSpec
 from spanloom.corpora import document_cache, folder
-from spanloom.corpora.folder import fingerprint, hold_out, hold_out_sentences, locate
+from spanloom.corpora.folder import fingerprint, hold_out_dev, locate
 from spanloom.data.instances import TokenizedDocument
 from spanloom.data.text_cache import TextSource
 from spanloom.document import Document
@@ -119,11 +119,7 @@ def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     if _has_own_dev(splits):
         dev, more_problems = document_cache.read(path, "dev", encoding=recipe.encoding)
         return SplitCorpus(train, dev, num_problems=num_problems + more_problems)
-    if len(train) > 1:
-        train, dev = hold_out(train, seed=recipe.seed)
-    else:
-        first_part, second_part = hold_out_sentences(train[0])
-        train, dev = (first_part,), (second_part,)
+    train, dev = hold_out_dev(train, seed=recipe.seed)
     return SplitCorpus(train, dev, num_problems=num_problems)
 
 
