@@ -31,10 +31,11 @@ TEXT = "Ada Lovelace met Charles Babbage in London. She wrote to him."
 INTRODUCTION = """\
 # First tasks
 
-What newcomers do, as commands in an empty folder, with the seconds they took on two cores of an AMD
-EPYC beside other work, start of Python included. `python benchmarks/newcomers.py` runs them all,
-makes the files that they read, and checks what they print and leave behind. The files of the
-trainings have 24 sentences, so that they show the way and not the quality.
+What newcomers do, as shell commands. `a.txt`, `texts`, `corpus` and so on stand for files of your
+own; [Formats](formats.md) shows what files of each format look like. `spanloom train` guesses the
+kind of task from the file, so most commands differ in the file alone. Seconds are those on two
+cores of an AMD EPYC beside other work, start of Python included. Trainings read 24 sentences: they
+show the way, not the quality. `python benchmarks/newcomers.py` runs all of this.
 """
 
 Writer = Callable[[Path], object]
@@ -335,7 +336,7 @@ TASKS = (
         (),
         {"eng.train": "".join(iob(*pair) for pair in PAIRS)},
     ),
-    Task("a file that is none", "spanloom train none.csv -o m", ("none.csv: no such",), fails=True),
+    Task("a missing file", "spanloom train none.csv -o m", ("none.csv: no such",), fails=True),
     Task(
         "a file of no known format",
         "spanloom train a.bin -o m",
@@ -402,9 +403,23 @@ def page(seconds: dict[str, float]) -> str:
         note = " (an error that says what is wrong)" if task.fails else ""
         blocks.append(
             f"## {task.name[0].upper()}{task.name[1:]}\n\n"
-            f"{seconds[task.name]:.0f} s{note}\n\n```sh\n{commands}\n```\n"
+            f"{seconds[task.name]:.0f} s{note}\n\n```sh\n{commands}\n```\n{scripts(task)}"
         )
     return INTRODUCTION + "\n" + "\n".join(blocks)
+
+
+def scripts(task: Task) -> str:
+    """The scripts that the commands of a task run, as blocks of code."""
+    shown = {
+        name: text.strip()
+        for name, text in task.files.items()
+        if isinstance(text, str) and name.endswith((".py", ".sh"))
+    }
+    languages = {".py": "python", ".sh": "sh"}
+    return "".join(
+        f"\n`{name}`:\n\n```{languages[Path(name).suffix]}\n{text}\n```\n"
+        for name, text in shown.items()
+    )
 
 
 def main() -> None:

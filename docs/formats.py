@@ -36,6 +36,11 @@ it may already be in a brat folder OUT. Files of other formats are read as a who
 In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
 The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
 annotation has its own spans. `python docs/formats.py` writes this page.
+
+Exports of annotation tools: [doccano](#doccano), [Label Studio](#labelstudio), [Prodigy](#prodigy),
+[WebAnno and INCEpTION](#webanno-tsv), [PubTator](#pubtator). Words with tags: [columns](#columns).
+Treebanks: [CoNLL-U](#conllu), [brackets](#trees). CSV and TSV: [table](#table). Questions:
+[SQuAD](#squad). One document a line, with everything: [jsonl](#jsonl).
 """
 
 
@@ -83,7 +88,8 @@ def page() -> str:
 def section(name: str) -> str:
     """Return the section of one format."""
     form = _files.load(name)
-    description = (import_module(f"spanloom.formats.{name}").__doc__ or "").strip()
+    docstring = (import_module(f"spanloom.formats.{name}").__doc__ or "").strip()
+    description = docstring.replace("\n::\n\n", "\n")  # Markdown needs indentation alone
     facts = [f"Files end in {', '.join(f'`{suffix}`' for suffix in form.suffixes)}."]
     facts += [
         f"Companion file: `{key}`, by default `{file}`." for key, file in form.sidecars.items()

@@ -113,8 +113,7 @@ def test_a_server_answers_and_refuses_as_its_page_says(workplace):
     if shutil.which("curl") is None:
         pytest.skip("no curl to ask a server with")
     (start, ask, measure), (error,) = examples("serve.md", ""), examples("serve.md", "json")
-    (workplace / "runs").mkdir()
-    (workplace / "runs/wlp").symlink_to(ROOT / "src/spanloom/models/spanloom-en")
+    (workplace / "src").symlink_to(ROOT / "src")
     with served(serving(start), workplace) as url:
         done = run(["sh", "-e", "-c", ask.replace("http://127.0.0.1:8080", url)], workplace)
         (document,) = json.loads(done)["documents"]

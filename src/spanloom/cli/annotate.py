@@ -79,7 +79,7 @@ class AnnotateOptions:
         typer.Option(min=1, help="processes of one thread each, with -o; by default free cores"),
     ] = None
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="local, or ray://HOST:PORT of a cluster")
+        str | None, typer.Option(metavar="ADDRESS", help="local, auto, or ray://HOST:PORT")
     ] = None
     device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
     precision: Precision = "fastest"

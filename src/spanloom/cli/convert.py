@@ -69,11 +69,11 @@ class _Target:
 def convert(options: ConvertOptions) -> None:
     """Convert between formats, and report which ones were used and what the new one cannot hold.
 
-    Formats: absa, absa_seg, brat, columns, compression, conll04, conll2005, conll2012, conllu,
-    conllulex, coreference, crossre, docbin, doccano, docred, dygie, e2e, framenet, gum_xml, jsonl,
-    knowledgenet, label_lines, labelstudio, oie, opinions, prodigy, pubtator, qamr, semcor,
-    semeval2010, squad, streusle_json, table, tacred, trees, uner, webanno_tsv (docs/formats.md
-    tells what each is and its options).
+    Formats: absa, absa_seg, brat, columns, commonsenseqa, compression, conll04, conll2005,
+    conll2012, conllu, conllulex, coreference, crossre, docbin, doccano, docred, dygie, e2e,
+    framenet, gum_xml, jsonl, knowledgenet, label_lines, labelstudio, oie, opinions, prodigy,
+    propbank, pubtator, qamr, qasrl, semcor, semeval2010, squad, streusle_json, table, tacred,
+    trees, uner, webanno_tsv, zre (docs/formats.md tells what each is and its options).
 
     Example: spanloom convert train.conllu train/ --to brat
     """

@@ -42,7 +42,7 @@ class RunOptions:
     settings: Settings = None
     workers: Annotated[int, typer.Option(min=1, help="processes of one thread each")] = 1
     ray: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="local, or ray://HOST:PORT of a cluster")
+        str | None, typer.Option(metavar="ADDRESS", help="local, auto, or ray://HOST:PORT")
     ] = None
     only: Annotated[
         list[str] | None,
