@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from spanloom.nn import pairs as pairs_room
 from spanloom.nn.candidates import Candidates, Pruner, top_k_mask, top_k_non_null
 from spanloom.nn.feedforward import OutputFeedForward
-from spanloom.nn.losses import HardNegativesLoss, all_spans_loss
+from spanloom.nn.losses import HardNegativesLoss, HeadSelectionLoss, all_spans_loss, label_loss
 from spanloom.nn.pairs import PairScorer, PairSizes
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
@@ -35,7 +35,7 @@ def head():
     return _head(Pruner(0.5))
 
 
-def _head(prune, confusing=None):
+def _head(prune, confusing=None, pair_loss=label_loss):
     sizes = {"num_width_embeddings": 3, "hidden_size": 6, "dropout": 0.0}
     attention = SpanAttention(DIM)
     scorer = SpanScorer(
@@ -44,7 +44,7 @@ def _head(prune, confusing=None):
     loss = all_spans_loss if confusing is None else HardNegativesLoss(Pruner(confusing))
     spans = SpanParts(Candidates(3), attention, scorer, loss, pruner=prune)
     pairs = PairScorer(PairSizes(word_dim=DIM, num_types=LABELS, num_labels=LINKS, **sizes))
-    return SpanRelation(spans, PairParts(pairs), dropout=0.0)
+    return SpanRelation(spans, PairParts(pairs, loss=pair_loss), dropout=0.0)
 
 
 def _gold_spans():
@@ -132,6 +132,23 @@ def test_given_spans_are_not_learnt_and_alone_form_pairs(head):
     slow = _slow_pairs(head, view, gold.bounds.tolist(), types, given=True)
     assert list(losses) == ["relation"]
     assert losses["relation"].item() == pytest.approx(slow, rel=1e-4)
+
+
+def test_a_tail_whose_head_is_out_of_reach_is_not_taught_to_have_none():
+    """The head stands in another sentence; all other tails have none indeed."""
+    torch.manual_seed(4)
+    head = _head(Pruner(0.5), pair_loss=HeadSelectionLoss(dummy=True))
+    bounds = torch.tensor([[0, 2], [3, 4], [8, 10], [10, 11], [11, 12]])
+    gold = SpanTargets(bounds, torch.ones(5, dtype=torch.long), torch.tensor([[0, 2, 3]]))
+    view = head.span_inputs(torch.randn(12, DIM), SENTENCES)
+    types = F.one_hot(gold.labels, LABELS).float()
+    tails = {1: [0], 0: [1], 3: [2, 4], 4: [2, 3]}  # without 2
+    scores = head.pair_scorer(view, bounds, types)
+    expected = 0.0
+    for tail, heads in tails.items():
+        labels = scores(torch.tensor([[each, tail] for each in heads]))[:, 1:]
+        expected += labels.flatten().exp().sum().add(1).log().item()
+    assert head.given_spans_loss(view, gold)["relation"].item() == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("given", [True, False])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertConfig, BertForQuestionAnswering
 
+from spanloom.nn.regressor import TextRegressor
 from spanloom.nn.start_end import StartEndScorer
 
 DIM = 6
@@ -24,6 +25,21 @@ def made(sizes, seed=0):
     torch.manual_seed(seed)
     words, openings = torch.randn(sum(sizes), DIM), torch.randn(len(sizes), DIM)
     return StartEndScorer(DIM, 0.0), words.requires_grad_(), openings.requires_grad_()
+
+
+@pytest.mark.parametrize("head", ["answers", "numbers"])
+def test_last_scores_are_not_rounded_to_bf16(head):
+    """Rounded ones would have ties: texts of one number, words of one score."""
+    torch.manual_seed(0)
+    vectors = torch.randn(500, DIM)
+    if head == "answers":
+        part, inputs = StartEndScorer(DIM, 0.0), (vectors, vectors[:1])
+    else:
+        part, inputs = TextRegressor(DIM, dropout=0.0), (vectors,)
+        torch.nn.init.normal_(part.score.weight)
+    exact = part(*inputs)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert part(*inputs).equal(exact)
 
 
 @st.composite

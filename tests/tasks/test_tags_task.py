@@ -297,6 +297,16 @@ def test_words_count_one_by_one_where_tags_have_no_prefix():
     }
 
 
+def test_balanced_accuracy_is_over_the_labels_of_gold():
+    """A label that is only predicted has no recall of its own."""
+    train = document("a b c d", ("A", "a"), ("B", "b"))
+    gold = document("a b c d", *(("A", word) for word in "abcd"))
+    wrong = document("a b c d", *(("A", word) for word in "abc"), ("B", "d"))
+    task = make(KIND, [train], scheme="none", metric="changpinyo")
+    metrics = task.metrics(task.compute_metrics([gold], [wrong]))
+    assert metrics["balanced_accuracy"] == pytest.approx(3 / 4)
+
+
 @pytest.mark.parametrize("scheme", ["BIO", "BIOES"])
 def test_spans_count_whole_where_tags_have_a_prefix(scheme):
     """A span that tags cannot hold is missed by the F1 of spans, and unseen by that of tags."""

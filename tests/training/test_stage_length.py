@@ -5,10 +5,13 @@ from collections import Counter
 import pytest
 from workbench import SECOND, TASKS, events
 
+from spanloom.config.specs import StageSpec
 from spanloom.errors import RecipeError
 from spanloom.training import batch_schedule
+from spanloom.training.checkpoint import Progress
 from spanloom.training.interrupt import Stopped
 from spanloom.training.loop import StageTrainer
+from spanloom.training.stage_length import StageLength
 
 BOTH = {"tasks": ["steps", "names"], "batch_words": 24, "precision": "fp32"}
 FEW = {"names": TASKS["names"] | {"examples": 2}, "steps": TASKS["steps"]}
@@ -141,3 +144,15 @@ def test_only_the_sample_is_counted_among_the_words(bench):
 def test_a_size_that_is_none_is_refused(bench, examples):
     with pytest.raises(RecipeError, match="examples"):
         sample(bench, examples)
+
+
+def test_shares_that_binary_numbers_lack_lose_no_evaluation():
+    """.3 / .1 is less than 3: ten updates an epoch, dev after each."""
+    length = StageLength(StageSpec(tasks=("a",), epochs=4, eval_every_epochs=0.1))
+    progress = Progress("", "", steps_per_epoch=10)
+    looks = 0
+    for epoch in range(4):
+        for step in range(1, 11):
+            progress.epoch, progress.step_in_epoch = epoch, step
+            looks += length.is_evaluation_time(progress)
+    assert looks == 40

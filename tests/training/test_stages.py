@@ -9,7 +9,7 @@ from test_resume import Stopped, same, stop_at
 from workbench import events
 
 from spanloom.model import serialization
-from spanloom.training import checkpoint, loop, warm_start
+from spanloom.training import biases, checkpoint, loop, warm_start
 from spanloom.training.checkpoint import is_better
 from spanloom.training.loop import BEST, OWN, StageTrainer
 from spanloom.training.progress_line import LogIntervals
@@ -221,6 +221,29 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
         dev = bench.fresh()[1].data[task].dev
         again = kept.tasks[task].score(TrainingPredictor(kept), dev)
         assert again[figure] == best, said
+
+
+def test_an_own_best_of_a_stage_with_more_tasks_is_tuned_as_it_was(bench, tmp_path, monkeypatch):
+    """The second stage keeps no own models, so that of ``steps`` has the head of ``names``."""
+    monkeypatch.setattr(biases, "MIN_SPANS", 1)
+    first, second = BOTH | {"save_best_per_task": True}, ALONE | {"remove_tasks": ["names"]}
+    bench.train(tmp_path / "model", stages=[first, second])
+    kept = serialization.load(tmp_path / "model.run" / OWN / "steps", device="cpu")
+    assert set(kept.tasks) == {"steps", "names"}
+    assert list(serialization.load(tmp_path / "model", device="cpu").tasks) == ["steps"]
+
+
+def test_each_stage_computes_in_its_own_precision(bench, tmp_path, monkeypatch):
+    seen = []
+    backward = StageTrainer.backward
+
+    def watch(trainer, update):
+        seen.append((trainer.progress.stage, trainer.model.compute.bf16))
+        return backward(trainer, update)
+
+    monkeypatch.setattr(StageTrainer, "backward", watch)
+    bench.train(tmp_path / "model", stages=[BOTH, BOTH | {"precision": "bf16"}])
+    assert set(seen) == {(0, False), (1, True)}
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,9 @@ def _select_arguments(
     bias: float,
 ) -> PredictedRelations:
     """Return, for each predicate, the highest-scoring set of non-overlapping arguments."""
-    relations = [PredictedRelations()]
+    # so that a batch without arguments has its relations on the device, too
+    none = PredictedRelations(bounds.new_zeros(0, 2), bounds.new_zeros(0), types.new_zeros(0))
+    relations = [none]
     score_pairs = label_scorer(head, inputs, bounds, types)
     groups = group_of(bounds, inputs.pair_groups)
     for pairs in head.pair_generator.iter_by_head(groups, MAX_PAIRS, is_predicate):

@@ -23,8 +23,10 @@ class TextRegressor(nn.Module):
 
     def forward(self, cls_vectors: Float[Tensor, "instance dim"]) -> Float[Tensor, " instance"]:
         """Return the number of each instance."""
-        numbers: Tensor = self.score(self.dropout(cls_vectors))[:, 0]
-        return numbers.float()
+        # numbers of 8 bits would have ties that the text does not have
+        with torch.autocast(cls_vectors.device.type, enabled=False):
+            numbers: Tensor = self.score(self.dropout(cls_vectors).float())[:, 0]
+        return numbers
 
     def loss(
         self,

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from spanloom.nn.antecedents import sort_pairs
 from spanloom.nn.candidates import ScoredSpans, group_of, neighbors, text_order
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.losses import UNKNOWN, coarse_loss, label_loss
+from spanloom.nn.losses import UNKNOWN, HeadSelectionLoss, coarse_loss, label_loss
 from spanloom.nn.pair_generator import MAX_PAIRS, PairGenerator, match_pairs, without_lost_tails
 from spanloom.nn.pairs import ProjectedPairs, ScorePairs, complete_scores
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
@@ -244,7 +244,7 @@ class SpanRelation(nn.Module):
             pairs = self.pair_generator.all_pairs(group, head_mask, starts)
         else:
             pairs = sort_pairs([*self.pairs_by_tail(inputs, bounds, types, group)], len(group))
-        if self.pair_generator.antecedents_only:
+        if isinstance(self.pair_loss, HeadSelectionLoss) and self.pair_loss.dummy:
             pairs = without_lost_tails(pairs, gold.pairs, gold_to_kept, len(bounds))
         total = attribute_total = inputs.words.sum() * 0
         if len(pairs):

@@ -25,8 +25,11 @@ class StartEndScorer(nn.Module):
         self, words: Float[Tensor, "word dim"], cls_vectors: Float[Tensor, "instance dim"]
     ) -> Float[Tensor, "row 2"]:
         """Return start and end scores: one row per word, then one per instance for "no answer"."""
-        scores: Tensor = self.score(self.dropout(torch.cat([words, cls_vectors])))
-        return scores.float()
+        rows = self.dropout(torch.cat([words, cls_vectors]))
+        # scores of 8 bits would have ties among the words of a text
+        with torch.autocast(rows.device.type, enabled=False):
+            scores: Tensor = self.score(rows.float())
+        return scores
 
     def loss(
         self,

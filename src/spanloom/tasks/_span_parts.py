@@ -65,7 +65,7 @@ class GoldSpans:
         order = {bounds: index for index, bounds in enumerate(sorted(label_at))}
         span_index = {id: order[bounds] for id, bounds in bounds_of.items() if bounds in order}
         id_of = {index: id for id, index in reversed(list(span_index.items()))}
-        pairs = self.pairs(layer, span_index, vocabulary)
+        pairs = dict(sorted(self.pairs(layer, span_index, vocabulary).items()))
         scheme, span_ids = vocabulary.attributes, [id_of[index] for index in range(len(order))]
         annotated = annotated_labels(document, name)
         return SpanGold(

@@ -21,8 +21,9 @@ from spanloom.tokenization import Bounds
 class SpanGold:
     """A document's gold annotation over its words: ``(start, end, label)`` and ``(i, j, label)``.
 
-    Spans are sorted by start. Labels index the vocabulary, counted from 1; label 0 is a span whose
-    label is unknown. What words or vocabulary cannot express is left out, so it counts as missed.
+    Spans are sorted by start, pairs by ``i``. Labels index the vocabulary, counted from 1; label 0
+    is a span whose label is unknown. What words or vocabulary cannot express is left out, so it
+    counts as missed.
     Attribute values are those of each span and of each pair (``annotation.attributes.rows``), None
     if the task has no attributes. ``annotated_labels`` tells of "none" and each label whether it
     was annotated; None if all were.
@@ -115,14 +116,16 @@ def collate_gold(instances: Sequence[Instance], gold: Mapping[int, SpanGold]) ->
         shift = base - instance.first_word
         bounds += [(spans[row][0] + shift, spans[row][1] + shift) for row in rows]
         labels += [spans[row][2] for row in rows]
+        all_pairs = document_gold.pairs
+        heads_inside = range(bisect_left(all_pairs, (first,)), bisect_left(all_pairs, (last,)))
         pair_rows = [
             row
-            for row, (i, j, _) in enumerate(document_gold.pairs)
-            if i in index_of and j in index_of
+            for row in heads_inside
+            if all_pairs[row][0] in index_of and all_pairs[row][1] in index_of
         ]
         pairs += [
             (index_of[i], index_of[j], label)
-            for i, j, label in (document_gold.pairs[row] for row in pair_rows)
+            for i, j, label in (all_pairs[row] for row in pair_rows)
         ]
         if document_gold.attribute_values:
             values += [document_gold.attribute_values[row] for row in rows]

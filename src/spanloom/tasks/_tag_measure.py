@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 from spanloom.annotation.tag_schemes import OUTSIDE, Plain, Scheme, Tagged
@@ -74,10 +75,11 @@ class TagMeasure:
         by_label = {
             f"f1_{label}": report.tags.by_label.get(label, _NONE).f1 for label in self.labels
         }
+        recalls = [tag.recall for tag in report.tags.by_label.values() if tag.gold]
         return {
             "changpinyo": report.tags.micro.f1,
             "span_f1": report.spans.micro.f1,
-            "balanced_accuracy": report.tags.macro.recall,
+            "balanced_accuracy": fmean(recalls) if recalls else 0.0,
             **by_label,
         }
 

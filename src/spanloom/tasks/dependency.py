@@ -4,7 +4,7 @@ A layer has a span a word, and a relation from each head to its dependent; the r
 to itself.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -176,7 +176,7 @@ class DependencyTask(LayerTask):
         }
         return SpanGold(
             tuple((word, word + 1, 1) for word in sorted(word_of.values())),
-            tuple((head, tail, label) for tail, (head, label) in pairs.items()),
+            tuple(sorted((head, tail, label) for tail, (head, label) in pairs.items())),
         )
 
     def coverage_notes(
@@ -196,9 +196,12 @@ class DependencyTask(LayerTask):
         heads = torch.full((bases[-1],), UNKNOWN)
         labels = torch.zeros(bases[-1], dtype=torch.long)
         for base, instance in zip(bases, instances, strict=False):
-            inside = range(instance.first_word, instance.first_word + len(instance.tokens))
-            for head, tail, label in gold[instance.document].pairs:
-                if head in inside and tail in inside:
+            first, end = instance.first_word, instance.first_word + len(instance.tokens)
+            pairs = gold[instance.document].pairs
+            for head, tail, label in pairs[
+                bisect_left(pairs, (first,)) : bisect_left(pairs, (end,))
+            ]:
+                if first <= tail < end:
                     heads[tail - instance.first_word + base] = head - instance.first_word + base
                     labels[tail - instance.first_word + base] = label
         return TreeTargets(heads, labels)

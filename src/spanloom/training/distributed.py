@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list
+from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 from torch import Tensor, nn
 from torch.distributed import all_reduce
 
 from spanloom.errors import TrainingError
 
+_PATIENCE = timedelta(days=1)  # until others are here: the first alone scores dev and tunes biases
 _SHORT = 2**15  # elements of a tensor that is not worth a message of its own
 
 
@@ -21,7 +23,10 @@ class ProcessGroup:
         """``device`` "cpu" keeps a run off a GPU that is there."""
         # Left to itself where no GPU is, it would take each process for the only one.
         alone = not torch.cuda.is_available()
-        self._accelerator = Accelerator(cpu=device == "cpu" or alone)
+        self._accelerator = Accelerator(
+            cpu=device == "cpu" or alone,
+            kwargs_handlers=[InitProcessGroupKwargs(timeout=_PATIENCE)],
+        )
         self.device: torch.device = self._accelerator.device
         self.rank: int = self._accelerator.process_index
         self.world_size: int = self._accelerator.num_processes

@@ -108,7 +108,7 @@ class Run:
         for line in apply_changes(state, self.progress, self.recipe):
             self.metrics_log.log(line)
         for spec in self.recipe.stages[: self.progress.stage + 1]:
-            self.model = warm_start.remove_tasks(self.model, spec.remove_tasks)
+            self.model = warm_start.of_stage(self.model, spec)
         self.metrics_log.start(keep=self.progress.global_step, due=self.progress.is_evaluation_due)
 
     def _enter_stage(self, number: int) -> None:
@@ -121,7 +121,7 @@ class Run:
         p.best, p.best_epoch, p.metrics = None, 0.0, {}
         p.lr_halvings = p.stale_evaluations = 0
         stage = self.recipe.stages[number]
-        self.model = warm_start.remove_tasks(self.model, stage.remove_tasks)
+        self.model = warm_start.of_stage(self.model, stage)
         for name in stage.reset_heads:
             warm_start.reset_head(self.model, name, f"{self.recipe.seed}/{number}")
 

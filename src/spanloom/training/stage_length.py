@@ -8,6 +8,8 @@ from spanloom.config.specs import StageSpec
 from spanloom.training.batch_schedule import Update
 from spanloom.training.checkpoint import Progress
 
+_ROUNDING = 1e-9  # 0.3 / 0.1 is less than 3
+
 
 @dataclass(frozen=True, slots=True)
 class StageLength:
@@ -57,7 +59,7 @@ class StageLength:
         else:
             interval = self.spec.eval_every_epochs
             now, before = (self._epochs_done(progress, ago) / interval for ago in (0, 1))
-        return math.floor(now) != math.floor(before)
+        return math.floor(now + _ROUNDING) != math.floor(before + _ROUNDING)
 
     def __str__(self) -> str:
         """Return the length as log lines show it."""

@@ -170,7 +170,7 @@ def _tune_biases(run: Run, used: Collection[str] | None, log: Log) -> Model:
     for task, folder in folders.items():
         if task in shared:
             continue
-        own, metrics = biases.tune_weights(run.model, folder, dev, [task], log)
+        own, metrics = biases.tune_weights(_shape_of(run, folder), folder, dev, [task], log)
         if metrics:
             serialization.save(own, folder, figures=metrics)
             progress.best_per_task[task] = next(iter(metrics.values()))
@@ -183,6 +183,14 @@ def _tune_biases(run: Run, used: Collection[str] | None, log: Log) -> Model:
             serialization.copy(best, folders[task])
             progress.best_per_task[task] = primary[task]
     return model
+
+
+def _shape_of(run: Run, folder: Path) -> Model:
+    """Return a model with the tasks of a folder's: of an earlier stage it may have more."""
+    if serialization.load_recipe(folder).removed_tasks == run.model.recipe.removed_tasks:
+        return run.model
+    earlier = serialization.load(folder, device=run.model.compute.device.type, precision="fp32")
+    return replace(earlier, compute=run.model.compute)
 
 
 def _equal_weights(folder: Path, other: Path) -> bool:

@@ -9,10 +9,12 @@ import torch
 from torch import nn
 
 from spanloom.config.recipe import Recipe
+from spanloom.config.specs import StageSpec
 from spanloom.embedders._base import Embedder
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
 from spanloom.model.plan import SEPARATE, Plan, TaskPlan
+from spanloom.model.precision import compute
 from spanloom.nn.corpus_vectors import CorpusVectors
 
 
@@ -161,6 +163,12 @@ def reset_head(model: Model, task: str, seed: str) -> None:
     network.heads[name].load_state_dict(head.state_dict())
     if task in network.corpus_vectors:
         cast(CorpusVectors, network.corpus_vectors[task]).reset()
+
+
+def of_stage(model: Model, stage: StageSpec) -> Model:
+    """Return the model as a stage trains it: without the tasks it removes, in its precision."""
+    config = compute(stage.precision, str(model.compute.device))
+    return replace(remove_tasks(model, stage.remove_tasks), compute=config)
 
 
 def remove_tasks(model: Model, names: Collection[str]) -> Model:
