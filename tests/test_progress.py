@@ -63,7 +63,8 @@ def test_files_cut_at_any_byte_lose_units_at_most(tmp_path, which):
     stopped(part, 2)
     before = part.read_bytes(), log.read_bytes()
     news = []
-    for size in range(len(before[which == "log"]) + 1):
+    head = before[1].index(b"\n") + 1 if which == "log" else 0
+    for size in range(head, len(before[which == "log"]) + 1):
         part.write_bytes(before[0])
         log.write_bytes(before[1])
         os.truncate(part if which == "results" else log, size)
@@ -124,6 +125,21 @@ def test_without_resume_work_begins_anew_and_says_what_is_given_up(tmp_path):
     with open_work(tmp_path / "a.part", WORK, resume=False) as under_way:
         assert (under_way.replaced, under_way.done.inputs) == (3, 0)
     assert not os.listdir(tmp_path)  # no unit was done
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("log", [None, b"", b"a log of others\n", b'{"format": 1, "work"'])
+def test_results_of_another_origin_are_refused(tmp_path, resume, log):
+    part = tmp_path / "a.part"
+    part.write_bytes(b"mine")
+    if log is not None:
+        log_of(part).write_bytes(log)
+    with pytest.raises(StorageError, match=r"a.part: not replaced, for no a.part.log says"):
+        go(part, resume=resume)
+    assert part.read_bytes() == b"mine"
+    assert not log or log_of(part).read_bytes() == log
+    part.write_bytes(b"")
+    assert go(part, resume=resume) == 7
 
 
 def test_nothing_to_go_on_with_begins_anew(tmp_path):

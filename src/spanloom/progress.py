@@ -125,10 +125,11 @@ class Work:
         os.ftruncate(self.log, end)
 
     def begin(self, work: Mapping[str, str]) -> None:
-        """Begin anew."""
-        os.ftruncate(self.log, 0)
+        """Begin anew; results are only there with the head of a log, as ``_check_ours`` expects."""
         os.ftruncate(self.results, 0)
+        os.ftruncate(self.log, 0)
         write_all(self.log, head_line(work))
+        os.fsync(self.log)
 
     def _count_input(self, content: bytes) -> None:
         self._inputs += 1
@@ -156,12 +157,14 @@ def open_work(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[
 
     ``work`` names everything that the results depend on except the inputs. With ``resume`` the work
     continues after the last acknowledged unit, if there is one; else it begins anew. Raises
-    ``StorageError`` if another process does this work, or if it was begun as other work.
+    ``StorageError`` if another process does this work, if it was begun as other work, and for
+    results that no log is about: these are not ours.
     """
     check_replaceable(path)
     with ExitStack() as stack:
         with report_os_errors(path):
             log = stack.enter_context(_open_log(log_of(path)))
+            _check_ours(path)
             results = os.open(path, _FLAGS | os.O_NOFOLLOW, 0o666)
             stack.callback(os.close, results)
         in_progress = Work(path, results, log)
@@ -172,6 +175,19 @@ def open_work(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[
         finally:
             if not (in_progress.finished or in_progress.done.inputs):
                 in_progress.finish()
+
+
+def _check_ours(path: Path) -> None:
+    """Raise ``StorageError`` for a file with content whose log has no head; the log is locked."""
+    log = log_of(path)
+    raw = log.read_bytes()
+    has_head = any("work" in fields for fields, _ in complete_lines(raw)[:1])
+    if has_head or not path.exists() or not path.stat().st_size:
+        return
+    if not raw:
+        log.unlink()  # it was created a moment ago
+    problem = f"not replaced, for no {log.name} says what is in it: not written by us"
+    raise StorageError(f"{path}: {problem}; move it, or choose another name")
 
 
 def log_of(path: Path) -> Path:

@@ -56,6 +56,8 @@ def test_convert_mistakes(fails, home, tmp_path):
     assert "is a folder" in fails("convert", corpus, tmp_path / "d", "--from", "jsonl", code=2)
     told = fails("convert", tmp_path / "x.jsonl", tmp_path / "d", "--from", "brat", code=2)
     assert "expected a brat folder" in told
+    told = fails("convert", tmp_path / "x.jsonl", tmp_path / "x.jsonl", "--to", "docbin", code=2)
+    assert "is IN, which would be replaced" in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "x.jsonl"]
 
 

@@ -43,6 +43,30 @@ def test_each_command_hears_it(spanloom, fails, columns, brat, tmp_path, home):
     assert "unknown encoding 'latin-0'" in fails("check", columns, "--encoding", "latin-0", code=1)
 
 
+def test_a_check_names_the_file_that_is_in_another_encoding(spanloom, brat, fails):
+    (brat / "a.txt").write_text("Zoe slept", encoding="utf-8")
+    assert "a.ann:1: byte 16 (0xe9) is not utf-8" in fails("check", brat, code=1)
+    (brat / "b.txt").write_text("Bob", encoding="utf-8")
+    (problem,) = json.loads(spanloom("check", brat, "--json").stdout)["splits"]["all"]["problems"]
+    assert "a.ann:1: byte 16" in problem
+
+
+def test_stdin_is_read_in_it(spanloom, fails, home):
+    text = "Zo\xe9 slept .".encode("latin-1")
+    annotate = ("annotate", "-", "-m", home / "model", "--to", "json")
+    told = fails(*annotate, input=text, code=1)
+    assert "stdin:1: byte 2 (0xe9) is not utf-8; --encoding NAME reads others" in told
+    (line,) = spanloom(*annotate, "--encoding", "latin-1", input=text).stdout.splitlines()
+    assert json.loads(line)["text"] == "Zo\xe9 slept ."
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "punycode"])
+def test_a_codec_that_decodes_no_byte_is_one_line(fails, columns, tmp_path, encoding):
+    told = fails("convert", columns, tmp_path / "x.jsonl", "--encoding", encoding, code=1)
+    assert "words.conll" in told
+    assert f"is not {encoding}" in told
+
+
 def test_training_keeps_it_in_the_recipe(spanloom, fails, columns, tmp_path):
     assert "is not utf-8" in fails("init", columns, "-o", tmp_path / "r.yaml", code=1)
     spanloom("init", columns, "-o", tmp_path / "r.yaml", "--encoding", "latin-1")

@@ -92,6 +92,8 @@ def test_prepare_list_stats(spanloom, card, raw, tmp_path):
     assert "20 sentences (as the card says), 80 words, 40 entities" in first.stdout
     assert "tiny: made" in first.stderr
     assert "there already" in spanloom("glad", "prepare", "all", *out).stderr
+    twice = spanloom("glad", "prepare", "tiny", "tiny", *out)
+    assert twice.stderr.count("there already") == 1
     assert len(list(brat.read_all(tmp_path / "glad/tiny/train"))) == 20
     page = tmp_path / "glad.md"
     assert spanloom("glad", "stats", "--data", tmp_path / "glad", "-o", page).exit_code == 0

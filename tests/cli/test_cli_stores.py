@@ -192,6 +192,9 @@ def test_wrong_use(fails, corpus, memory, tmp_path, monkeypatch):
     assert "no protocol 'nosuch'" in told
     memory.pipe_file("/none/a.bin", b"")
     assert "no documents" in fails("annotate", "memory://none", "-o", out, code=1)
+    memory.pipe_file("/in/README.txt", b"Read me.")
+    told = fails("annotate", "memory://in", "-o", out, code=1)
+    assert "memory://in: expected texts or shards, got 1 text (README.txt) and 4 shards" in told
     memory.pipe_file("/up/../../x.jsonl", b"")
     assert "leads out of the folder" in fails("annotate", "memory://up", "-o", out, code=1)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

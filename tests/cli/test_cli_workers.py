@@ -147,9 +147,40 @@ def test_wrong_use(fails, source, corpus, tmp_path):
     assert "-o OUT" in fails("annotate", source, "--to", "parquet", code=2)
     told = fails("annotate", corpus, "-o", corpus / "sub" / "out", code=2)
     assert "expected a folder outside of the corpus" in told
+    told = fails("annotate", source, "-o", source, code=2)
+    assert "is IN, which would be replaced" in told
+    (tmp_path / "y.mrg").touch()
+    told = fails("annotate", source, "-o", tmp_path / "y.prop", code=1)
+    assert "y.mrg: not replaced, as it may belong to another file" in told
     (tmp_path / "x.parquet").write_bytes(b"none")
     told = fails("annotate", tmp_path / "x.parquet", "-o", tmp_path / "y.jsonl", code=1)
     assert "x.parquet: no Parquet:" in told
+
+
+@pytest.mark.parametrize("to", ["json", "parquet", "conllu"])
+def test_two_shards_never_become_one_file(fails, tmp_path, to):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
+    (folder / "a.parquet").write_bytes(to_parquet([Document("b")]))
+    told = fails("annotate", folder, "-o", tmp_path / "out", "--to", to, code=2)
+    assert "in: a.jsonl and a.parquet would both become" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_text_beside_shards_hides_none_of_them(fails, annotate, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    jsonl.write(folder / "a.jsonl", texts(3, 1))
+    (folder / "LICENSE.txt").write_text("Do as you like.", encoding="utf-8")
+    message = "expected texts or shards, got 1 text (LICENSE.txt) and 1 shard (a.jsonl)"
+    for options in ((), ("-o", tmp_path / "out"), ("-o", tmp_path / "out.jsonl")):
+        assert message in fails("annotate", folder, *options, code=1)
+    assert message in fails("convert", folder, tmp_path / "out.jsonl", code=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    (folder / "LICENSE.ann").touch()  # a brat folder: its annotated texts are meant
+    assert annotate(folder, "-o", tmp_path / "out").exit_code == 0
+    assert (tmp_path / "out" / "LICENSE.ann").is_file()
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from spanloom.annotation.events import EventLosses, collect, project
 from spanloom.annotation.text_pairs import join_texts
 from spanloom.corpora.check import OracleScore, check, duplicates
 from spanloom.corpora.folder import Corpus, read, splits
+from spanloom.corpora.locator import Locator
 from spanloom.corpora.reachability import ModelLimits, Reason
 from spanloom.corpora.report import to_json, to_text
 from spanloom.document import (
@@ -298,3 +299,10 @@ def test_many_spans_stay_quick():
     report = check({"all": big}, REACH)
     assert time.process_time() - began < 4
     assert report.splits["all"].layers[MAIN].spans.reachable == size
+
+
+def test_a_byte_order_mark_is_no_line():
+    document = brat.loads("Ada met", "\ufeffT1\tA 0 3\tAda\nT2\tB 4 7\tmet\n", name="a").document
+    locate = Locator(document, None)
+    lines = [locate(span).partition(" ")[0] for span in document[MAIN].spans]
+    assert lines == ["a.ann:1", "a.ann:2"]

@@ -4,6 +4,7 @@ import gzip
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from spanloom.corpora import card as cards
 from spanloom.corpora import raw_files, sources
 from spanloom.corpora.prepare import prepare, read_prompts
 from spanloom.document import Document, Layer, Span, comparable
-from spanloom.errors import DataError, FormatError, SpanloomError
+from spanloom.errors import DataError, FormatError, SpanloomError, StorageError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read as brat
 
@@ -142,19 +143,67 @@ def test_a_second_run_does_nothing(room):
     assert second.counts == first.counts
 
 
-@pytest.mark.parametrize("what", ["raw", "card", "damaged"])
+@pytest.mark.parametrize("what", ["raw", "card"])
 def test_what_has_changed_is_made_anew(room, what):
     room.prepare()
     if what == "raw":
         (room.raw / "a.conll").write_text(ROWS + "more\tO\n\n")
-    elif what == "card":
-        room.card_texts["tiny"] = PLAIN.replace("5", "6")
     else:
-        (room.out / "tiny" / "prepared.json").write_text("{")
+        room.card_texts["tiny"] = PLAIN.replace("5", "6")
     prepared = room.prepare()
     assert prepared.fresh
     assert prepared.total["all"]["documents"] == 20 + (what == "raw")
     assert len(list(again(room.out, "tiny", "test"))) == prepared.counts["test"]["documents"]
+
+
+@pytest.mark.parametrize("there", ["raw/file", "prepared.json"])
+def test_a_folder_of_another_origin_is_not_replaced(room, there):
+    path = room.out / "tiny" / there
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    with pytest.raises(StorageError, match="tiny: not replaced: expected nothing, an empty folder"):
+        room.prepare()
+    assert room.files() == {path.relative_to(room.out): b"{"}
+
+
+def test_an_empty_folder_is_filled(room):
+    (room.out / "tiny").mkdir()
+    assert room.prepare().fresh
+
+
+def test_a_run_that_is_killed_while_it_replaces_leaves_no_part_under_the_name(room, monkeypatch):
+    room.prepare()
+    room.card_texts["tiny"] = PLAIN.replace("5", "6")
+    partial = []
+
+    def is_partial(path, **how):
+        partial.append(path == room.out / "tiny")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("spanloom.corpora.prepare.shutil.rmtree", is_partial)
+        room.prepare()
+    assert partial
+    assert not any(partial)
+    room.card_texts["tiny"] = PLAIN
+    assert room.prepare().fresh
+    assert sorted(path.name for path in room.out.iterdir()) == ["tiny"]
+
+
+def test_two_runs_at_once_make_a_dataset_once(room, monkeypatch):
+    runs = ThreadPoolExecutor()
+    second = []
+
+    def read(*arguments, documents=sources.documents):
+        if not second:
+            second.append(runs.submit(room.prepare))
+            wait(second, timeout=0.5)
+        yield from documents(*arguments)
+
+    monkeypatch.setattr(sources, "documents", read)
+    with runs:
+        first = room.prepare()
+    assert (first.fresh, second[0].result().fresh) == (True, False)
+    assert sorted(path.name for path in room.out.iterdir()) == ["tiny"]
 
 
 def test_a_list_of_names_that_changed_is_seen(room):

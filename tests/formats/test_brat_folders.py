@@ -140,3 +140,27 @@ def test_golden_types_are_all_in_the_configuration_made_from_them(golden):
             assert labels <= set(config.labels(section))
     assert write.dumps(documents[0])
     golden.count(len(documents))
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        (".a", "expected no dot at the start of '.a'"),
+        ("b/.c/d", "expected no dot at the start of '.c'"),
+        ("...And Justice", "the document name '...And Justice' is hidden"),
+        ("a\ud800", r"the document name 'a\ud800' has a character that no path can have"),
+    ],
+)
+def test_a_name_that_could_not_be_read_again_is_refused(tmp_path, name, problem):
+    with pytest.raises(StorageError) as caught:
+        save(replace(NEW, name=name), tmp_path)
+    assert problem in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_read_is_named_itself(tmp_path):
+    save(NEW, tmp_path)
+    (tmp_path / "a" / "new.1.ann").write_bytes(b"T1\tP 0 3\tAda\n\xff\n")
+    unreadable = []
+    assert list(folder.read_all(tmp_path, unreadable=unreadable)) == []
+    assert str(unreadable[0]).startswith("a/new.1.ann:2: byte 13 (0xff)")

@@ -36,6 +36,19 @@ def test_reading_what_was_written_gives_the_same_document(document):
     assert write.parts(reading.document) == write.parts(document)
 
 
+@pytest.mark.parametrize("text", ["\ufeff", "\ufeffAda", "\ufeff\ufeffa\nb", "\ufeffé 😀"])
+def test_a_text_that_begins_like_a_byte_order_mark_keeps_it(text):
+    bounds = [(a, b) for b in range(len(text) + 1) for a in range(b + 1) if "\n" not in text[a:b]]
+    for chosen in (*([pair] for pair in bounds), bounds):
+        spans = tuple(Span(f"T{n}", "X", (pair,)) for n, pair in enumerate(chosen, 1))
+        words = (Span("T999", "word", ((0, 1),)),)
+        document = Document(text, (Layer(MAIN, spans), Layer("words", words)), "d")
+        reading = read.loads_parts(write.text_file(document), write.parts(document), name="d")
+        assert (reading.document, reading.problems) == (document, ())
+        assert write.text_file(reading.document) == write.text_file(document)
+        assert write.parts(reading.document) == write.parts(document)
+
+
 @given(documents(lines=False))
 def test_spans_over_line_breaks_come_back_cut_and_then_stay(document):
     once = _again(document).document

@@ -622,6 +622,14 @@ def test_row_54_hostile_lines_take_linear_time_too(line):
     assert time.process_time() - began < 1
 
 
+@pytest.mark.parametrize("line", ["N1\t{a}", "N1\ta {a}", "N1\t{a} Annotation:b {a}", "T{one}:\tx"])
+def test_row_54_a_line_takes_linear_time(line):
+    ann = line.format(a="a" * 200_000, one="1" * 200_000)
+    began = time.process_time()
+    assert len(read.loads("word", ann).problems) == 1
+    assert time.process_time() - began < 1
+
+
 def _added(document, span):
     layer = document[MAIN]
     return document.with_layer(replace(layer, spans=(*layer.spans, span)))

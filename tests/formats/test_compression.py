@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer, Span
-from spanloom.errors import FormatError
+from spanloom.errors import FormatError, StorageError
 from spanloom.formats import read, write
 from spanloom.formats.compression import KIND, LAYERS, dumps, loads
 
@@ -42,6 +42,23 @@ def test_files_stand_beside_the_first(tmp_path):
     written = write(tmp_path / "input.txt", load(KIND.example), KIND, Options())
     assert [each.name for each in written] == ["input.txt", *KIND.sidecars.values()]
     assert list(read(tmp_path / "input.txt", KIND, Options())) == load(KIND.example)
+
+
+def test_files_beside_another_first_are_not_replaced(tmp_path):
+    documents = load(KIND.example)
+    write(tmp_path / "input.txt", documents, KIND, Options())
+    before = [path.read_bytes() for path in sorted(tmp_path.iterdir())]
+    for names in ({}, {"compression": "a.comp"}):
+        with pytest.raises(
+            StorageError, match=r"gold\.\d\.comp: not replaced.*compression\d?=NAME"
+        ):
+            write(tmp_path / "other.txt", documents[:1], KIND, Options(), names)
+    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == before
+    write(tmp_path / "input.txt", documents[:1], KIND, Options())
+    assert list(read(tmp_path / "input.txt", KIND, Options())) == documents[:1]
+    named = {key: f"other.{key}" for key in KIND.sidecars}
+    write(tmp_path / "other.txt", documents, KIND, Options(), named)
+    assert list(read(tmp_path / "other.txt", KIND, Options(), named)) == documents
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,18 @@ def test_constituents_are_those_of_the_tree():
     assert found[: len(expected)] == expected
 
 
+def test_documents_of_both_separators_are_written_with_tabs():
+    tabs, blanks = (
+        next(loads(document(row(0, speaker="x y")))),
+        next(loads(KIND.example)),
+    )
+    assert " " in dumps([blanks])
+    for mixed in ([tabs, blanks], [blanks, tabs]):
+        again = list(loads(dumps(mixed)))
+        assert [each.layers for each in again] == [each.layers for each in mixed]
+    assert "\t" not in dumps([blanks, blanks])
+
+
 @pytest.mark.parametrize(
     "rows",
     [

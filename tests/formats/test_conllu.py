@@ -1,6 +1,7 @@
 """CoNLL-U comes out as it went in, and says what it says by another reader too."""
 
 import random
+import time
 
 import conllu as other
 import pytest
@@ -231,6 +232,14 @@ def test_brackets_must_match(entity, problem):
     with pytest.raises(FormatError, match="^f:3: ") as caught:
         list(loads(text, path="f"))
     assert problem in caught.value.problem
+
+
+def test_brackets_take_linear_time():
+    text = "# global.Entity = GRP-etype\n" + rows("a", "b Entity=(1-x)" + "<a>" * 70_000)
+    began = time.process_time()
+    with pytest.raises(FormatError, match=r"^f:3: expected Entity=\(…\), got '\(1-x\)<a>"):
+        list(loads(text, path="f"))
+    assert time.process_time() - began < 1
 
 
 @given(documents(lines=False))

@@ -248,3 +248,15 @@ def test_all_files_are_written_as_they_stand(data, corpus, folder, words):
         assert len(found["coreference"].spans) == counted(text).total()
         count += len(found["words"].spans)
     assert count == words
+
+
+def test_documents_of_both_separators_are_written_with_tabs():
+    tabs, blanks = (
+        next(loads(conll("(0)", "-").replace("w1", "w 1"))),
+        next(loads(conll("(0)", "-", name="b").replace("\t", " "))),
+    )
+    assert " " in dumps([blanks])
+    for mixed in ([tabs, blanks], [blanks, tabs]):
+        again = list(loads(dumps(mixed)))
+        assert [each.layers for each in again] == [each.layers for each in mixed]
+    assert "\t" not in dumps([blanks, blanks])

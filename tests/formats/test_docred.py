@@ -64,6 +64,13 @@ def test_positions_in_the_document_may_be_left_out_as_in_docred():
     assert same_again(KIND, json.dumps(said), options=options)
 
 
+def test_a_title_with_a_dot_in_front_is_no_hidden_name():
+    text = KIND.example.replace("Ada (poet)", "...And Justice")
+    first = next(loads(text))
+    assert (first.name, dict(first.meta)["id"]) == ("_..And Justice", "...And Justice")
+    assert same_again(KIND, text)
+
+
 MENTION = {"name": "a", "pos": [0, 1], "sent_id": 0, "type": "X"}
 
 

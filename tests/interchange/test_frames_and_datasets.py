@@ -1,6 +1,10 @@
 """Tables of pandas, and Hugging Face datasets."""
 
+import io
+
 import datasets
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 from spanloom import (
@@ -15,9 +19,11 @@ from spanloom import (
     errors,
 )
 from spanloom.document import comparable
-from spanloom.errors import DataError, LayerError, NameNotFound, PackageMissing
+from spanloom.errors import DataError, FormatError, LayerError, NameNotFound, PackageMissing
+from spanloom.formats import jsonl
 from spanloom.interchange.datasets import from_dataset, from_tags, to_dataset, to_tags
 from spanloom.interchange.pandas import COLUMNS, to_pandas
+from spanloom.interchange.parquet import parquet_chunks, read_parquet
 
 MAIN = Layer(
     "main",
@@ -65,8 +71,52 @@ def test_texts_of_any_dataset_are_documents():
         "One.",
         "Two.",
     ]
-    with pytest.raises(DataError, match="row 0: expected a text in 'text', got sentence, label"):
-        list(from_dataset(dataset))
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"sentence": "a", "label": 0}, "expected a text in 'text', got the columns sentence, lab"),
+        ({"text": None}, "expected a text in 'text', got None"),
+        ({"text": 7, "standoff": None}, "expected a text in 'text', got 7"),
+        ({"text": "a", "standoff": 7}, "expected a line of JSON in 'standoff', got 7"),
+        ({"standoff": {"text": "a"}}, "expected a line of JSON in 'standoff', got {'text': 'a'}"),
+        ({"standoff": "{"}, "not JSON"),
+        ({"standoff": '{"name": "a"}'}, "not a document"),
+    ],
+)
+def test_a_row_that_is_no_document_is_named(row, problem):
+    with pytest.raises(FormatError) as caught:
+        list(from_dataset([{"text": "a"}, row], path="in.parquet"))
+    assert str(caught.value).startswith(f"in.parquet: row 1: {problem}")
+    with pytest.raises(FormatError) as caught:
+        list(read_parquet(io.BytesIO(parquet(pyarrow.Table.from_pylist([row]))), "in.parquet"))
+    assert str(caught.value).startswith(f"in.parquet: row 0: {problem}")
+
+
+def parquet(table):
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+def test_a_string_that_is_not_utf8_is_named_with_its_row():
+    texts = pyarrow.array([b"a", b"caf\xe9"]).view(pyarrow.string())
+    stream = io.BytesIO(parquet(pyarrow.table({"text": texts})))
+    documents = read_parquet(stream, "in.parquet")
+    assert next(documents).text == "a"
+    with pytest.raises(FormatError, match=r"^in\.parquet: row 1: not utf-8: "):
+        next(documents)
+
+
+def test_half_a_character_comes_back_from_standoff():
+    document = Document("a\ud800", name="\ud800")
+    dataset = to_dataset([document])
+    assert (dataset["name"][0], dataset["text"][0]) == ("?", "a?")
+    assert list(from_dataset(dataset)) == [document]
+    lines = [jsonl.dumps([document]).encode()]
+    data = b"".join(parquet_chunks(lines))
+    assert list(read_parquet(io.BytesIO(data), "in.parquet")) == [document]
 
 
 def tagged():

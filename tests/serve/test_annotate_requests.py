@@ -6,7 +6,7 @@ from dataclasses import replace
 import jsonschema
 import pytest
 from fake_model import ABOUT, ALIKE, MOOD, NAMES, WHO, annotated
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spanloom.annotation.choices import Choices
@@ -74,20 +74,19 @@ def test_only_the_tasks_that_are_asked_for(asked):
     assert [layer.name for layer in found.layers] == ["moods"]
 
 
-# U+FEFF at the front of a .txt is a byte order mark there, and no part of the text
-WHOLE = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\x00\ufeff\r"), max_size=40
-)
+WHOLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=40)
 
 
 @settings(max_examples=60)
 @given(WHOLE)
+@example("\ufeffAda met Bob")
 def test_brat_reads_back_as_the_same(text):
     made = annotated(Document(text, name="text"), (NAMES, MOOD), False)
     files = json.loads(replies.ReplyFormat("brat")(made))
     parts = {f".{suffix}": file for suffix, file in files.items() if suffix != "txt"}
     reading = brat.loads_parts(files["txt"], parts, name="text")
-    assert files["txt"] == text
+    # U+FEFF at the front of a .txt is a byte order mark there, and no part of the text
+    assert files["txt"] == "\ufeff" * text.startswith("\ufeff") + text
     assert not reading.problems
     assert comparable(on_lines(reading.document)) == comparable(on_lines(made))
 

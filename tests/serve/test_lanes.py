@@ -8,11 +8,11 @@ import threading
 import pytest
 from fake_model import ABOUT, NAMES, Direct, Fake, client_of, laned, serving, until
 
-from spanloom.document import Document
+from spanloom.document import Document, Query
 from spanloom.errors import ModelError
 from spanloom.serve.batcher import MAX_SHORT, Lanes
 from spanloom.serve.engine import ProcessLost
-from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.jobs import AnnotateRequest, Job
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.server import ShutdownTimes, listen, queue_limits, start, url_of
@@ -38,6 +38,21 @@ def test_what_is_long_does_not_keep_the_short(many):
         assert len(late.result(30)) == len(many)
         assert (lanes.tally.texts, lanes.waiting) == (len(many) + 1, 0)
     assert quick.texts == ["a" * MAX_SHORT]
+
+
+def test_questions_count_as_their_texts_do():
+    prompts = "a" * 9_000, "b?"
+    long, short = (Document("a", queries=(Query("Q1", prompt),)) for prompt in prompts)
+    request = AnnotateRequest((short, long, short), (NAMES,), str)
+    assert (request.size, request.longest) == (9_007, 9_001)
+    job = Job(request, request.size)
+    while job.has_more:
+        job.take()
+    assert job.left == 0
+    fake = Fake()
+    with Lanes([Direct(Fake())], Direct(fake), queue_limits(Limits())) as lanes:
+        assert len(lanes.submit(request).result(30)) == 3
+    assert len(fake.batches) == 3  # the long one is a batch of its own
 
 
 def test_a_server_answers_short_texts_while_a_long_one_is_computed():

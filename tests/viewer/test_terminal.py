@@ -142,6 +142,21 @@ def test_nothing_is_drawn_of_nothing():
     assert draw(Document(TEXT, (Layer("ner"),))) == ""
 
 
+@pytest.mark.parametrize("text", ["a  b ", "a\n\nb", "a\r\nb\n", "ab c\nd"])
+def test_any_span_is_drawn_unless_it_holds_only_line_breaks(text):
+    for start, end in ((a, b) for b in range(len(text) + 1) for a in range(b + 1)):
+        layer = Layer("x", (Span("T1", "X", ((start, end),)),))
+        drawn = draw(Document(text, (layer,)))
+        assert ("X" in drawn) == bool(text[start:end].strip("\r\n"))
+        draw(Document(text, (layer, Layer("sentences", words(text)))), layers=["x"])
+        draw(Document(text, (Layer("x", (*layer.spans, *words(text))),)))  # labels are tags
+
+
+def test_a_label_stands_above_the_first_fragment_that_is_shown():
+    layer = Layer("x", (Span("T1", "X", ((1, 2), (3, 4))),))
+    assert draw(Document("a\n\nb", (layer,))) == "   a\nx  ╭X╮\n   b\n"
+
+
 def test_an_unknown_layer_is_an_error():
     with pytest.raises(LayerError, match="no layer 'spam'"):
         draw(DOCUMENT, layers=["spam"])

@@ -111,7 +111,7 @@ def annotate(options: AnnotateOptions) -> None:
     if any(text is not None and is_url(text) for text in (options.source, options.out)):
         _annotate_in_stores(options)
         return
-    source = parse_source(options.source)
+    source = parse_source(options.source, options.encoding)
     if isinstance(source, Path) and source.suffix == ".ann" and not source.is_dir():
         raise WrongUse(f"{source}: expected the text to annotate; did you mean {source.stem}.txt?")
     out = None if options.out is None else Path(options.out)
@@ -170,7 +170,7 @@ def _annotate_into(options: AnnotateOptions, spec: AnnotationSpec, endpoints: "E
     folder = _corpus_of(source, out, options.to)
     shards = _shards(options, endpoints, spec.to, folder)
     if folder is None:
-        check(out, spec.to)
+        check(source, out, spec.to)
     shards[0].begin()
     job = OutputJob(
         spec.to,

@@ -50,11 +50,8 @@ def parse_asked(
     questions: Sequence[str] | None, labels: str | None, bounds: str | None
 ) -> Asked | None:
     """Return what the options ask for, None for nothing; raises ``WrongUse``."""
-    given = [
-        option
-        for option, value in (("--question", questions), ("--labels", labels), ("--range", bounds))
-        if value
-    ]
+    options = {"--question": questions or None, "--labels": labels, "--range": bounds}
+    given = [option for option, value in options.items() if value is not None]
     if len(given) > 1:
         raise WrongUse(f"{' and '.join(given)} ask for different things; use one of them")
     if questions:
@@ -62,19 +59,28 @@ def parse_asked(
             return Asked(tuple(Query("Q1", question).prompt for question in questions))
         except DocumentError as error:
             raise WrongUse(f"--question: {error}") from error
-    if labels:
-        names = tuple(name.strip() for name in labels.split(","))
-        return Asked(choices=_choices("--labels", lambda: Choices(labels=names)))
-    if bounds:
-        low, _, high = bounds.partition(":")
-        return Asked(choices=_choices("--range", lambda: Choices(bounds=(float(low), float(high)))))
+    if labels is not None:
+        return Asked(choices=_choices("--labels", labels, _parse_labels))
+    if bounds is not None:
+        return Asked(choices=_choices("--range", bounds, _parse_range))
     return None
 
 
-def _choices(option: str, make: Callable[[], Choices]) -> Choices:
-    """Return choices; raises ``WrongUse`` for invalid ones."""
+def _parse_labels(value: str) -> Choices:
+    return Choices(labels=tuple(name.strip() for name in value.split(",")))
+
+
+def _parse_range(value: str) -> Choices:
+    low, _, high = value.partition(":")
+    return Choices(bounds=(float(low), float(high)))
+
+
+def _choices(option: str, value: str, parse: Callable[[str], Choices]) -> Choices:
+    """Return the choices of an option; raises ``WrongUse`` for invalid ones, and for none."""
     try:
-        return make()
+        if not value.strip():
+            raise ValueError("expected choices, got none")
+        return parse(value)
     except ValueError as error:
         example = "positive, negative" if option == "--labels" else "0:5"
         raise WrongUse(f'{option}: {error} (as in {option} "{example}")') from error

@@ -13,6 +13,7 @@ from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import collect, documents, guess_format, read
 from spanloom.cli.options import Encoding, Workers, options_of
 from spanloom.cli.outputs import (
+    check_is_not_source,
     of_name,
     pairs,
     parse_values,
@@ -102,7 +103,7 @@ def convert(options: ConvertOptions) -> None:
 
 
 def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
-    """Raise ``WrongUse`` for a folder that should be a file, or the reverse."""
+    """Raise ``WrongUse`` for a folder that should be a file, or the reverse, and if OUT is IN."""
     from spanloom.formats._files import BRAT
 
     if name == BRAT and source.suffix == ".jsonl" and not source.is_dir():
@@ -111,6 +112,7 @@ def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
         raise WrongUse(f"{source}: is a folder; expected a file for --from {name}")
     if form != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {form}")
+    check_is_not_source(out, source)
 
 
 def _batches(

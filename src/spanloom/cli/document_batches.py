@@ -82,13 +82,14 @@ class BratReader:
         paths = iter(collection.documents)
         batches = brat_batches(collection, encoding)
         for outcome in chain.from_iterable(self.mapper(BratBatch.readings, batches)):
-            name, path = next(paths)
+            name, _ = next(paths)
             if isinstance(outcome, Reading):
                 yield outcome
             elif unreadable is None:
                 raise outcome
             else:
-                unreadable.append(Problem(name, outcome.line, path.suffix, outcome.problem))
+                suffix = Path(outcome.path).suffix  # of the .txt or of an annotation file
+                unreadable.append(Problem(name, outcome.line, suffix, outcome.problem))
 
 
 def line_batches(path: Path) -> Iterator[LineBatch]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from spanloom.atomic_io import report_os_errors
 from spanloom.cli.console import WrongUse, log
 from spanloom.cli.destination import Destination, LocalDestination, StoreDestination
-from spanloom.cli.shards import Reader, Shard, ShardFile, ShardFolder, Source, is_shard, read_file
+from spanloom.cli.inputs import check_one_kind, is_shard
+from spanloom.cli.shards import Reader, Shard, ShardFile, ShardFolder, Source, read_file
 from spanloom.cli.stores import StorePath, is_url, is_web, open_store
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError, StorageError
@@ -75,12 +76,16 @@ def _check(read: Path | StorePath, written: Path | StorePath) -> None:
 
 
 def _source(store: StorePath, inbox: Path) -> Path | ShardFolder:
-    """Return the local copy of a file or of a folder with texts, or the shards of a folder."""
+    """Return the local copy of a file or of a folder with texts, or the shards of a folder.
+
+    Raises ``DataError`` for a folder of neither, or of both.
+    """
     name = store.name or "corpus"
     if not store.is_folder():
         store.download(inbox / name)
         return inbox / name
     sizes = store.files()
+    check_one_kind(store.url, map(Path, sizes))
     if any(file.endswith(".txt") for file in sizes):
         for file in sizes:
             store.child(file).download(inbox / name / file)

@@ -64,7 +64,7 @@ def prepare(
     from spanloom.workers.ordered import in_order
 
     is_all = list(names) == [ALL]
-    names = list(cards.names()) if is_all else names
+    names = list(cards.names()) if is_all else list(dict.fromkeys(names))
     executor: Executor = (
         InProcess(make_answerer(raw, out))
         if workers == 1

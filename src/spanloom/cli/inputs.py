@@ -1,36 +1,39 @@
 """Inputs of commands: documents of any format, lazily."""
 
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from spanloom.cli.console import WrongUse, log, warn
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.formats.brat.folder import Collection
 
 SUFFIXES = (".txt", ".ann", ".jsonl")
+SHARD_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 
 
-def parse_source(source: str | None) -> Path | Document:
+def parse_source(source: str | None, encoding: str) -> Path | Document:
     """Return the source that an argument names: a path that exists, stdin for ``-``, else a text.
 
-    Raises ``DataError`` for what looks like a path and is none, ``WrongUse`` where nothing is
-    given and nothing is piped in.
+    ``encoding`` is that of stdin. Raises ``DataError`` for what looks like a path and is none,
+    ``FormatError`` for bytes of another encoding, ``WrongUse`` where nothing is given and nothing
+    is piped in.
     """
     if source is None and sys.stdin.isatty():
         raise WrongUse("expected a TEXT, FILE or DIR, or text in a pipe (spanloom annotate --help)")
     if source is None or source == "-":
-        return Document(_decode(sys.stdin.buffer.read(), "stdin"), name="stdin")
+        return Document(_read_stdin(encoding), name="stdin")
     if exists(source):
         return Path(source)
     slashed = "/" in source and not any(char.isspace() for char in source)
     if slashed or source.endswith(SUFFIXES):
         raise DataError(f"{source}: no such file or folder (to annotate it as a text, pipe it in)")
-    return Document(_decode(source.encode(errors="surrogateescape"), "TEXT"), name="text")
+    return Document(_decode_argument(source), name="text")
 
 
 def exists(source: str) -> bool:
@@ -111,8 +114,40 @@ def collect(root: Path) -> "Collection":
         lines = sorted(root.rglob("*.jsonl"))
         instead = f"; did you mean {lines[0]}?" if lines else ""
         raise DataError(f"{root}: no documents; looked for *.txt{instead}")
+    check_one_kind(root, (path.relative_to(root) for path in root.rglob("*")))
     warn(collection.problems, root)
     return collection
+
+
+def is_shard(path: PurePath) -> bool:
+    """Return whether a file's name is that of JSON lines or Parquet, and it is not hidden."""
+    return path.name.endswith(SHARD_SUFFIXES) and not path.name.startswith(".")
+
+
+def check_one_kind(root: object, names: Iterable[PurePath]) -> None:
+    """Raise ``DataError`` for a folder of texts and shards, given by the names of all its files.
+
+    Where a text is annotated, it is a brat folder, and shards in it are ignored.
+    """
+    from spanloom.corpora.files import ANNOTATED, NOTES
+
+    texts, shards = [], []
+    for path in names:
+        if any(part.startswith(".") for part in path.parts):
+            continue
+        if path.suffix in ANNOTATED:
+            return
+        if path.suffix == ".txt":
+            texts.append(path)
+        elif is_shard(path) and path.name not in NOTES:
+            shards.append(path)
+    if texts and shards:
+        kinds = [
+            f"{quantity(len(paths), kind)} ({min(paths)})"
+            for paths, kind in ((texts, "text"), (shards, "shard"))
+        ]
+        problem = f"expected texts or shards, got {' and '.join(kinds)}"
+        raise DataError(f"{root}: {problem}; keep those that are meant in a folder of their own")
 
 
 def _collection(root: Path, encoding: str) -> Iterator[Document]:
@@ -133,10 +168,18 @@ def _one(path: Path, encoding: str) -> Document:
     return reading.document
 
 
-def _decode(data: bytes, source: str) -> str:
-    """Return the text, its byte order mark left out; ``FormatError`` names the wrong byte."""
+def _read_stdin(encoding: str) -> str:
+    """Return the text of stdin, its byte order mark left out; raises ``FormatError``."""
+    from spanloom.formats._text import decode_text
+
+    return decode_text(sys.stdin.buffer.read(), "stdin", encoding).removeprefix("\ufeff")
+
+
+def _decode_argument(argument: str) -> str:
+    """Return a text of the command line; ``FormatError`` names the byte that is not UTF-8."""
+    data = argument.encode(errors="surrogateescape")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"byte {error.start} (0x{data[error.start]:02x}) is not utf-8"
-        raise FormatError(source, None, problem) from error
+        raise FormatError("TEXT", None, problem) from error

@@ -70,6 +70,12 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
     return formats[0]
 
 
+def check_is_not_source(out: Path, source: Path) -> None:
+    """Raise ``WrongUse`` if OUT is the file IN, of which no other copy may exist."""
+    if source.is_file() and out.exists() and source.samefile(out):
+        raise WrongUse(f"{out}: is IN, which would be replaced; expected another file as OUT")
+
+
 def is_format(form: str) -> bool:
     """Return whether a form is a file format, which needs words."""
     return form not in _OWN

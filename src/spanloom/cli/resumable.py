@@ -22,11 +22,11 @@ from spanloom.cli.annotation_worker import (
 from spanloom.cli.console import log
 from spanloom.cli.finished import OutputJob, write_finished
 from spanloom.cli.manifest import Manifest, open_manifest
-from spanloom.cli.outputs import BRAT
+from spanloom.cli.outputs import BRAT, check_is_not_source, is_format
 from spanloom.cli.progress_log import ProgressLog
-from spanloom.cli.shards import Shard
+from spanloom.cli.shards import Shard, Source
 from spanloom.document import Document
-from spanloom.formats import jsonl
+from spanloom.formats import _files, jsonl
 from spanloom.formats.brat.save import make_folder
 from spanloom.model.stretches import cut_stretches
 from spanloom.progress import Work, open_work
@@ -65,12 +65,19 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
         run.finish()
 
 
-def check(out: Path, to: str) -> None:
-    """Raise ``StorageError`` if OUT cannot be written, before anything is computed."""
+def check(source: Source, out: Path, to: str) -> None:
+    """Raise ``WrongUse`` if OUT is IN, ``StorageError`` if it cannot be written.
+
+    So mistakes show before anything is computed.
+    """
     from spanloom.atomic_io import check_replaceable
 
+    if isinstance(source, Path):
+        check_is_not_source(out, source)
     if to != BRAT:
         check_replaceable(out)
+    if is_format(to):
+        _files.check_sidecars(out, _files.load(to))
 
 
 @dataclass(slots=True)

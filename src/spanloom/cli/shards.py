@@ -8,7 +8,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
-from spanloom.cli.inputs import documents, guess_format, read
+from spanloom.cli.console import WrongUse
+from spanloom.cli.inputs import SHARD_SUFFIXES, documents, guess_format, is_shard, read
 from spanloom.cli.outputs import JSON, PARQUET, TEXT, TXT
 from spanloom.corpora.files import total_bytes
 from spanloom.document import Document
@@ -17,8 +18,7 @@ from spanloom.formats import _files, jsonl
 from spanloom.formats._text import UTF8
 from spanloom.interchange.parquet import read_parquet
 
-_LINES, _ZIPPED, _PARQUET = ".jsonl", ".jsonl.gz", ".parquet"
-SUFFIXES = (_LINES, _ZIPPED, _PARQUET)
+_LINES, _ZIPPED, _PARQUET = SHARD_SUFFIXES
 
 
 @dataclass(slots=True)
@@ -89,19 +89,20 @@ def find_shards(folder: Path) -> ShardFolder | None:
     return ShardFolder(folder.name, tuple(files)) if paths else None
 
 
-def is_shard(path: Path) -> bool:
-    """Return whether a file's name is that of JSON lines or Parquet, and it is not hidden."""
-    return path.name.endswith(SUFFIXES) and not path.name.startswith(".")
-
-
 def open_shards(folder: ShardFolder, out: Path, to: str | None) -> list[Shard]:
-    """Return a folder's shards, each with its target below ``out``; ``to`` None keeps the form."""
-    shards = []
+    """Return a folder's shards, each with its target below ``out``; ``to`` None keeps the form.
+
+    Raises ``WrongUse`` for two shards with one target.
+    """
+    shards: dict[Path, Shard] = {}
     for file in folder.files:
         form = to or (PARQUET if file.name.endswith(_PARQUET) else JSON)
         target = out / _target_name(file.name, form)
-        shards.append(Shard(file.read, target, form, file.name, file.size))
-    return shards
+        if target in shards:
+            names = f"{shards[target].name} and {file.name}"
+            raise WrongUse(f"{folder.name}: {names} would both become {target}; rename one of them")
+        shards[target] = Shard(file.read, target, form, file.name, file.size)
+    return list(shards.values())
 
 
 def open_single(source: Source, out: Path, to: str, encoding: str) -> Shard:

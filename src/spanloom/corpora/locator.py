@@ -4,6 +4,7 @@ from functools import cached_property
 from pathlib import Path
 
 from spanloom.document import Document, Relation, Span
+from spanloom.formats.brat.offsets import MARK
 
 
 class Locator:
@@ -21,6 +22,8 @@ class Locator:
         line_numbers: dict[str, int] = {}
         source = self.document.source
         for line in source.lines if source else ():
+            if line.raw == MARK and not line.end:
+                continue  # a byte order mark: it begins the first line
             line_numbers[line.file] = line_numbers.get(line.file, 0) + 1
             if line.annotation is not None:
                 locations.setdefault(

@@ -5,7 +5,8 @@ OUT/NAME/prepared.json                 digest of the card, sums of the raw files
                                        labels are read where they are extracted
 
 A dataset is written to a temporary folder and renamed, so it is complete or absent. An existing
-one made from the same card and files is left unchanged.
+one made from the same card and files is left unchanged. A lock lets one process at a time write a
+dataset.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from spanloom.corpora.card import Card, LabelPrompt
 from spanloom.corpora.files import PREPARED
 from spanloom.corpora.statistics import CorpusStatistics
 from spanloom.document import Document
-from spanloom.errors import DataError
+from spanloom.errors import DataError, StorageError
+from spanloom.file_lock import open_locked
 from spanloom.formats.brat import conf
 from spanloom.formats.brat.save import inside
 from spanloom.formats.brat.write import parts, text_file
@@ -73,35 +75,98 @@ def prepare(
 ) -> Prepared:
     """Write the dataset ``out/name`` from raw files, unless it exists and is up to date.
 
-    Raises ``DataError`` if files are missing or differ from the card's, and the errors of the
-    readers; an existing dataset is then unchanged.
+    Raises ``DataError`` if files are missing or differ from the card's, ``StorageError`` if
+    anything else than a prepared dataset is there, and the errors of the readers; what is there is
+    then unchanged.
     """
     card = cards.load(name)
     key = _cache_key(name, card, raw_files.check(card, raw))
-    existing = read_summary(out, name)
-    if existing is not None and existing.key == key:
+    if (existing := _up_to_date(out, name, key)) is not None:
         return existing
-    staging = out / f".{name}.staging"
+    target = out / name
+    _check_target(target)
+    with _lock(target):
+        if (existing := _up_to_date(out, name, key)) is not None:  # written while this one waited
+            return existing
+        counts = _write(card, {"dataset": name, "key": key}, raw, target, progress)
+    return Prepared(name, key, counts, fresh=True)
+
+
+def _up_to_date(out: Path, name: str, key: str) -> Prepared | None:
+    """Return the summary of an existing dataset if it has this key."""
+    existing = read_summary(out, name)
+    return existing if existing is not None and existing.key == key else None
+
+
+def _check_target(target: Path) -> None:
+    """Raise ``StorageError`` for anything but a prepared dataset: it may be the raw files."""
+    if not os.path.lexists(target):
+        return
+    if target.is_dir() and not target.is_symlink():
+        if not any(target.iterdir()) or read_summary(target.parent, target.name) is not None:
+            return
+    expected = f"expected nothing, an empty folder or a dataset with a valid {PREPARED}"
+    raise StorageError(
+        f"{target}: not replaced: {expected}, something else is there; move it, or write to "
+        "another folder (-o)"
+    )
+
+
+@contextmanager
+def _lock(target: Path) -> Iterator[None]:
+    """Hold the lock of a dataset, whose file is deleted at the end; wait for another process."""
+    lock = target.with_name(f".{target.name}.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with open_locked(lock, os.O_RDWR | os.O_CREAT):
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _write(
+    card: Card,
+    head: Mapping[str, str],
+    raw: Path,
+    target: Path,
+    progress: Callable[[str], None],
+) -> dict[str, dict[str, int]]:
+    """Write a dataset, whose summary begins with ``head``, and return its counts by split."""
+    staging = target.with_name(f".{target.name}.staging")
     shutil.rmtree(staging, ignore_errors=True)  # left by an interrupted run
-    staging.mkdir(parents=True)
+    staging.mkdir()
     with ExitStack() as undo:
         undo.callback(shutil.rmtree, staging, ignore_errors=True)
         counts = {
             split: _prepare_split(card, split, raw, staging, progress) for split in card.splits
         }
-        summary = {"dataset": name, "key": key, "version": card.version, "counts": counts}
+        summary = {**head, "version": card.version, "counts": counts}
         if card.prompts:
             summary["prompts"] = {
                 layer: prompt.model_dump() for layer, prompt in card.prompts.items()
             }
         (staging / PREPARED).write_text(json.dumps(summary, indent=1) + "\n", "utf-8")
         os.sync()  # once for all files
-        target = out / name
+        _replace(staging, target)
+        undo.pop_all()
+    return counts
+
+
+def _replace(staging: Path, target: Path) -> None:
+    """Rename ``staging`` to ``target``; an existing dataset is renamed before it is deleted.
+
+    So a killed run never leaves a part of a dataset under its name.
+    """
+    replaced = target.with_name(f".{target.name}.old")
+    shutil.rmtree(replaced, ignore_errors=True)  # left by a killed run
+    _check_target(target)  # again, as preparation takes a while
+    with ExitStack() as undo:
         if target.exists():
-            shutil.rmtree(target)
+            os.rename(target, replaced)
+            undo.callback(os.rename, replaced, target)
         os.rename(staging, target)
         undo.pop_all()
-    return Prepared(name, key, counts, fresh=True)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def read_summary(out: Path, name: str) -> Prepared | None:
@@ -139,7 +204,7 @@ def _cache_key(name: str, card: Card, sums: Mapping[str, str]) -> str:
     return hashlib.sha256(inputs.encode()).hexdigest()
 
 
-_VERSION = 2  # to raise when readers or the layout change, so that datasets are prepared again
+_VERSION = 3  # to raise when readers or the layout change, so that datasets are prepared again
 
 
 def _prepare_split(

@@ -217,10 +217,11 @@ def id_in_file(document: Document) -> str:
 
 
 def _clean_part(part: str) -> str:
-    """Return a valid path component: not empty, not only dots, not too long."""
+    """Return a valid path component: not empty, not only dots, not hidden, not too long."""
     if not part.strip(" ."):
         return "_" * max(1, len(part))
-    return part.encode()[:_MAX_BYTES].decode(errors="ignore")
+    visible = "_" + part[1:] if part.startswith(".") else part
+    return visible.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 
 def with_words(document: Document, split: Callable[[str], Tokenization]) -> Document:

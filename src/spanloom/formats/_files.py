@@ -15,7 +15,7 @@ from spanloom.config.options import Options, validate_options
 from spanloom.config.registry import Registry
 from spanloom.config.yaml import SourceLocation
 from spanloom.document import WORDS, Document
-from spanloom.errors import DocumentError, FormatError, NameNotFound
+from spanloom.errors import DocumentError, FormatError, NameNotFound, StorageError
 from spanloom.formats._base import Format
 from spanloom.formats._text import UTF8, decode_text
 
@@ -161,9 +161,10 @@ def write(
 ) -> tuple[Path, ...]:
     """Write documents as one file with its sidecar files; return the written paths.
 
-    Each file is written atomically. Raises ``StorageError``, and ``DocumentError`` if the format
-    cannot express a document.
+    Each file is written atomically. Raises ``StorageError``, also as ``check_sidecars`` does, and
+    ``DocumentError`` if the format cannot express a document.
     """
+    check_sidecars(path, file_format, sidecar_names)
     output = file_format.dumps(documents, options=options)
     texts = output if file_format.sidecars else {"": output}
     written = []
@@ -173,6 +174,23 @@ def write(
         write_file(target, text if file_format.binary else _encode(text, target))
         written.append(target)
     return tuple(written)
+
+
+def check_sidecars(
+    path: Path, file_format: Format, sidecar_names: Mapping[str, str] | None = None
+) -> None:
+    """Raise ``StorageError`` for a sidecar file that is there, unless it is ``path``'s or named.
+
+    It may belong to another file, as default names are often those of all files in a folder.
+    """
+    if path.exists():
+        return
+    for key, name in file_format.sidecars.items():
+        sidecar = sidecar_path(path, name)
+        if not (sidecar_names or {}).get(key) and sidecar.exists():
+            problem = "not replaced, as it may belong to another file"
+            hint = f"write {path.name} to another folder, or convert it with --writer-option"
+            raise StorageError(f"{sidecar}: {problem}; {hint} {key}=NAME")
 
 
 def _encode(text: str, path: Path) -> bytes:

@@ -17,7 +17,7 @@ and https://ufal.mff.cuni.cz/corefud.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -172,7 +172,7 @@ class _BracketStack:
     def node(self, position: int, row: Row, text: str) -> list[Mention]:
         """Read the brackets at a node; return the mentions that begin there."""
         begun_mentions = []
-        pieces = list(_PIECE.finditer(text))
+        pieces = list(_brackets(text))
         if "".join(piece[0] for piece in pieces) != text or not text:
             raise FormatError(self.path, row.line, f"expected Entity=(…), got {text!r:.60}")
         for piece in pieces:
@@ -269,6 +269,14 @@ def _assign_antecedents(mentions: Sequence[Mention], key: str, text: str | None)
         if mention:
             mention.antecedents.append((key, value))
     return True
+
+
+def _brackets(text: str) -> Iterator[re.Match[str]]:
+    """Yield the brackets at the start of a text, as far as they follow one another."""
+    end = 0
+    while match := _PIECE.match(text, end):
+        yield match
+        end = match.end()
 
 
 def _parse_key(text: str) -> Key:

@@ -1,7 +1,7 @@
 """Read text files, report the line of invalid bytes; split text into lines, blocks and cells."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +31,8 @@ def decode_text(data: bytes, path: Path | str, encoding: str = UTF8) -> str:
         raise FormatError(str(path), line, f"{problem}; {hint}") from error
     except LookupError as error:
         raise FormatError(str(path), None, f"unknown encoding {encoding!r}") from error
+    except UnicodeError as error:  # of codecs that do not say which byte is wrong
+        raise FormatError(str(path), None, f"is not {encoding}: {error}") from error
 
 
 TAB, SPACE = "\t", " "
@@ -95,6 +97,11 @@ def separator_in_meta(meta: Mapping[str, str]) -> str:
     """Return the separator that a document's meta names, a tab unless it does."""
     key, value = _SPACES
     return SPACE if meta.get(key) == value else TAB
+
+
+def shared_separator(metas: Iterable[Mapping[str, str]]) -> str:
+    """Return the separator of a file of documents: a blank if the meta of each names it."""
+    return SPACE if all(separator_in_meta(meta) == SPACE for meta in metas) else TAB
 
 
 def separator_meta(separator: str) -> list[tuple[str, str]]:

@@ -49,9 +49,9 @@ from spanloom.formats._text import (
     Line,
     escape_cell,
     fits_cell,
-    separator_in_meta,
     separator_meta,
     separator_of,
+    shared_separator,
     split_row,
 )
 from spanloom.formats._word_view import XPOS, WordView, label, labels
@@ -116,8 +116,9 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
     """Return the rows; characters that would split a cell (a blank in a word) are written ``_``."""
     lines: list[str] = []
+    documents = list(documents)
+    separator = shared_separator(dict(document.meta) for document in documents)
     for document in documents:
-        separator = separator_in_meta(dict(document.meta))
         lines += _DocumentRows(document, WordView(document), separator).lines()
     return "".join(line + "\n" for line in lines)
 

@@ -51,9 +51,9 @@ from spanloom.formats._text import (
     Line,
     escape_cell,
     fits_cell,
-    separator_in_meta,
     separator_meta,
     separator_of,
+    shared_separator,
     split_row,
 )
 from spanloom.formats._word_view import WordView
@@ -152,8 +152,12 @@ def dumps(
     documents: Iterable[Document], *, options: CoreferenceOptions = CoreferenceOptions()
 ) -> str:
     """Return the rows; characters that would split a cell (a blank in a word) are written ``_``."""
+    documents = list(documents)
+    separator = shared_separator(dict(document.meta) for document in documents)
     return "".join(
-        line + "\n" for document in documents for line in _format_lines(document, options)
+        line + "\n"
+        for document in documents
+        for line in _format_lines(document, options, separator)
     )
 
 
@@ -217,12 +221,11 @@ def _add_sentence(
                 builder.attribute(WORDS, f"column{index + 1}", builder.words[word], cell)
 
 
-def _style_of_meta(document: Document, options: CoreferenceOptions) -> _RowStyle:
+def _style_of_meta(document: Document, options: CoreferenceOptions, separator: str) -> _RowStyle:
     """Return the style of a document's rows by its meta and the options."""
     meta = dict(document.meta)
     dialect = meta.get(DIALECT, "conll" if PART in meta else options.dialect)
     is_conll = dialect != ONTOGUM
-    separator = separator_in_meta(meta)
     columns_text = meta.get(COLUMNS, "")
     columns = int(columns_text) if re.fullmatch("[0-9]{1,3}", columns_text) else _MIN_COLUMNS
     unmarked = meta.get(NOTHING, _default_unmarked(is_conll))
@@ -235,9 +238,9 @@ def _style_of_meta(document: Document, options: CoreferenceOptions) -> _RowStyle
     )
 
 
-def _format_lines(document: Document, options: CoreferenceOptions) -> Iterator[str]:
+def _format_lines(document: Document, options: CoreferenceOptions, separator: str) -> Iterator[str]:
     """Yield the lines of a document."""
-    view, style = WordView(document), _style_of_meta(document, options)
+    view, style = WordView(document), _style_of_meta(document, options, separator)
     marks, attributes = _clusters.cells(view, style.cluster_style), view.values(WORDS)
     yield header(document, style.is_conll)
     for first, end in view.words.sentences:

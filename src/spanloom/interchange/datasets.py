@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanloom.annotation.tag_schemes import SCHEMES, Scheme
 from spanloom.document import Document
-from spanloom.errors import DataError, NameNotFound, PackageMissing
+from spanloom.errors import DataError, FormatError, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
 from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._word_view import WordView, annotate, encodable_spans
@@ -29,8 +29,8 @@ def to_dataset(documents: Iterable[Document]) -> "Dataset":
 
     documents = list(documents)
     columns = {
-        "name": [document.name for document in documents],
-        "text": [document.text for document in documents],
+        "name": [storable(document.name) for document in documents],
+        "text": [storable(document.text) for document in documents],
         STANDOFF: [jsonl.dumps([document]).rstrip("\n") for document in documents],
     }
     types = {name: datasets.Value("string") for name in columns}
@@ -38,19 +38,27 @@ def to_dataset(documents: Iterable[Document]) -> "Dataset":
     return dataset
 
 
-def from_dataset(dataset: Iterable[Mapping[str, Any]], *, text: str = "text") -> Iterator[Document]:
+def storable(text: str) -> str:
+    """Return the text as a column holds it, a lone surrogate as ``?``; ``standoff`` has it all."""
+    return text.encode(errors="replace").decode()
+
+
+def from_dataset(
+    dataset: Iterable[Mapping[str, Any]], *, text: str = "text", path: str = "dataset"
+) -> Iterator[Document]:
     """Yield the document of each row: what ``to_dataset`` wrote, or the column ``text`` alone.
 
-    Rows without a name are named by their number. Raises ``FormatError``, and ``DataError`` where a
-    row has neither column.
+    Rows without a name are named by their number. Raises ``FormatError`` with ``path`` and the
+    number of the row if it has neither column or is no document.
     """
     for number, row in enumerate(dataset):
-        if row.get(STANDOFF):
-            yield from jsonl.loads(row[STANDOFF], path=f"row {number}")
-        elif isinstance(row.get(text), str):
-            yield Document(row[text], name=str(row.get("name") or number))
-        else:
-            raise DataError(f"row {number}: expected a text in {text!r}, got {', '.join(row)}")
+        try:
+            documents = _parse_row(row, text, number)
+        except FormatError as error:
+            raise FormatError(path, None, f"row {number}: {error.problem}") from error
+        except ValueError as error:
+            raise FormatError(path, None, f"row {number}: {error}") from error
+        yield from documents
 
 
 def to_tags(documents: Iterable[Document], layer: str, *, scheme: str = "BIO") -> "Dataset":
@@ -104,6 +112,20 @@ def from_tags(
             builder.layer(layer)
             annotate(builder, layer, tag_scheme, 0, row_tags)
         yield builder.build()
+
+
+def _parse_row(row: Mapping[str, Any], text: str, number: int) -> list[Document]:
+    """Return the documents of a row; raises ``FormatError``, and ``ValueError`` for bad values."""
+    standoff = row.get(STANDOFF)
+    if isinstance(standoff, str) and standoff:
+        return list(jsonl.loads(standoff))
+    if standoff is not None and standoff != "":
+        raise ValueError(f"expected a line of JSON in {STANDOFF!r}, got {standoff!r:.60}")
+    if text not in row:
+        raise ValueError(f"expected a text in {text!r}, got the columns {', '.join(row)}")
+    if not isinstance(row[text], str):
+        raise ValueError(f"expected a text in {text!r}, got {row[text]!r:.60}")
+    return [Document(row[text], name=str(row.get("name") or number))]
 
 
 def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[str, Any]]:

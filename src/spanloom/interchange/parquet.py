@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from spanloom.document import Document
 from spanloom.errors import FormatError, PackageMissing
-from spanloom.interchange.datasets import STANDOFF, from_dataset
+from spanloom.interchange.datasets import STANDOFF, from_dataset, storable
 
 SUFFIX = ".parquet"
 _GROUP = 1024  # rows that are read or written at once
@@ -19,19 +19,14 @@ _GROUP = 1024  # rows that are read or written at once
 def read_parquet(stream: IO[bytes], path: str) -> Iterator[Document]:
     """Yield the document of each row: what ``parquet_chunks`` wrote, or the column ``text`` alone.
 
-    Raises ``FormatError`` with the path, ``DataError`` where a row has no text, ``PackageMissing``
-    without pyarrow.
+    Raises ``FormatError`` with the path and the row, ``PackageMissing`` without pyarrow.
     """
     PackageMissing.check("reading Parquet", "parquet", "pyarrow")
     import pyarrow.parquet
 
     try:
-        rows = (
-            row
-            for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(_GROUP)
-            for row in batch.to_pylist()
-        )
-        yield from from_dataset(rows)
+        batches = pyarrow.parquet.ParquetFile(stream).iter_batches(_GROUP)
+        yield from from_dataset(_rows(batches, path), path=path)
     except pyarrow.ArrowException as error:
         raise FormatError(path, None, f"no Parquet: {str(error).splitlines()[0]}") from error
 
@@ -55,12 +50,26 @@ def parquet_chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
     yield sink.take()
 
 
+def _rows(batches: Iterable[Any], path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of batches; raises ``FormatError`` for a string that is not UTF-8."""
+    number = 0
+    for batch in batches:
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for index in range(batch.num_rows):
+            try:
+                row = {name: column[index].as_py() for name, column in columns.items()}
+            except UnicodeDecodeError as error:
+                raise FormatError(path, None, f"row {number}: not utf-8: {error.reason}") from error
+            yield row
+            number += 1
+
+
 def _columns(lines: Iterable[bytes]) -> dict[str, list[str]]:
     texts = [line.decode().rstrip("\n") for line in lines]
     fields: list[dict[str, Any]] = [json.loads(text) for text in texts]
     return {
-        "name": [entry["name"] for entry in fields],
-        "text": [entry["text"] for entry in fields],
+        "name": [storable(entry["name"]) for entry in fields],
+        "text": [storable(entry["text"]) for entry in fields],
         STANDOFF: texts,
     }
 

@@ -9,6 +9,11 @@ from spanloom.document import Document
 from spanloom.serve.replies import ReplyFormat
 
 
+def count_characters(document: Document) -> int:
+    """Return the number of characters that the model reads: of the text and of its questions."""
+    return len(document.text) + sum(len(query.prompt) for query in document.queries)
+
+
 @dataclass(frozen=True, slots=True)
 class AnnotateRequest:
     """Documents to annotate, the tasks to run, and the format of the replies.
@@ -26,13 +31,13 @@ class AnnotateRequest:
 
     @property
     def size(self) -> int:
-        """The number of characters of all texts."""
-        return sum(len(document.text) for document in self.documents)
+        """The number of characters of all texts and their questions."""
+        return sum(map(count_characters, self.documents))
 
     @property
     def longest(self) -> int:
-        """The number of characters of the longest text."""
-        return max(len(document.text) for document in self.documents)
+        """The number of characters of the longest text with its questions."""
+        return max(map(count_characters, self.documents))
 
 
 @dataclass(slots=True)
@@ -98,8 +103,8 @@ class Text:
 
     @property
     def size(self) -> int:
-        """The number of characters."""
-        return len(self.document.text)
+        """The number of characters, those of questions too."""
+        return count_characters(self.document)
 
     @property
     def is_wanted(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from spanloom.serve.jobs import AnnotateRequest, Job, Text
+from spanloom.serve.jobs import AnnotateRequest, Job, Text, count_characters
 
 
 class QueueFull(Exception):
@@ -125,7 +125,7 @@ class RequestQueue:
             if self._jobs[0].future.done():
                 self._jobs.popleft()
                 continue
-            characters += len(self._jobs[0].next_document.text)
+            characters += count_characters(self._jobs[0].next_document)
             if num_texts and characters > self.limits.characters:
                 return
             job = self._jobs.popleft()

@@ -159,13 +159,17 @@ class _Drawing:
         return boxes[first:last]
 
     def _marks(self, boxes: Iterable[SpanBox], bounds: Fragment) -> Iterator[Mark]:
-        """Yield the fragments of boxes as marks of a sentence; later ones have no label."""
+        """Yield what is shown of boxes' fragments as marks of a sentence; later ones have no label.
+
+        Fragments may be empty, or begin at a line break, which no sentence has.
+        """
         for box in boxes:
-            for number, (start, end) in enumerate(box.fragments):
-                if start < bounds[1]:
-                    label = "…" if number else visible(box.caption)
-                    first, last = start - bounds[0], min(end, bounds[1]) - bounds[0]
-                    yield Mark(first, last, label, palette.number(box.label))
+            clipped = [(max(a, bounds[0]), min(b, bounds[1])) for a, b in box.fragments]
+            shown = [(start, end) for start, end in clipped if start < end]
+            for number, (start, end) in enumerate(shown):
+                label = "…" if number else visible(box.caption)
+                color = palette.number(box.label)
+                yield Mark(start - bounds[0], end - bounds[0], label, color)
 
     def _below(self, name: str, boxes: Sequence[SpanBox], space: int | None) -> Iterator[str]:
         """Yield the lines below a sentence that a layer has."""

@@ -32,15 +32,15 @@ from spanloom.document import (
 from spanloom.formats.brat.offsets import TextBound
 from spanloom.formats.brat.spelling import read_key, read_name, read_text, read_type
 
-ID = re.compile(r"([A-Za-z]+|#[A-Za-z]*)([0-9]+)[^\s:]*")
+ID = re.compile(r"([A-Za-z]+|#[A-Za-z]*)([0-9]++)[^\s:]*")
 KINDS = "T (span), R (relation), E (event), A or M (attribute), N (normalization), # (note), *"
 _BOUND = re.compile(r"([^ ]+) (-?[0-9]{1,18} -?[0-9]{1,18}(?:;-?[0-9]{1,18} -?[0-9]{1,18})*) *")
 _RELATION = re.compile(r"([^ ]+) +([^ :]+):([^ :]+) +([^ :]+):([^ :]+) *")
 _ATTRIBUTE = re.compile(r"([^ ]+) ([^ ]+)(?: (.*))?", re.DOTALL)
 _LINK = re.compile(r"([^ ]+) +([^ :]+) +([^ :]+):([^ ]+) *")
-_LINKS_2013 = (  # the order of BioNLP-ST 2013, with named fields
-    (re.compile(r"([^ ]+) +Annotation:([^ ]+) +Referent:"), r"\1 \2 "),
-    (re.compile(r"([^ ]+) +Referent:([^ ]+) +Annotation:([^ ]+)"), r"\1 \3 \2"),
+_LINKS_2013 = (  # the order of BioNLP-ST 2013, with named fields; begins only where a word does
+    (re.compile(r"(?<![^ ])([^ ]+) +Annotation:([^ ]+) +Referent:"), r"\1 \2 "),
+    (re.compile(r"(?<![^ ])([^ ]+) +Referent:([^ ]+) +Annotation:([^ ]+)"), r"\1 \3 \2"),
 )
 
 

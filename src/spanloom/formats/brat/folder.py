@@ -57,7 +57,8 @@ def read_all(
         except FormatError as error:
             if unreadable is None:
                 raise
-            unreadable.append(Problem(name, error.line, path.suffix, error.problem))
+            suffix = Path(error.path).suffix  # of the .txt or of an annotation file
+            unreadable.append(Problem(name, error.line, suffix, error.problem))
 
 
 def _files(root: Path, problems: list[Problem]) -> Iterator[Path]:

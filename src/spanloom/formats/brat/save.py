@@ -1,5 +1,6 @@
 """Save a document's files to a folder: atomically, and never over another program's edit."""
 
+import os
 from pathlib import Path, PurePosixPath
 
 from spanloom.atomic_io import write_file
@@ -15,7 +16,7 @@ def save(
     """Write ``NAME.txt`` and its annotation files under ``folder``; return the written paths.
 
     A file whose content would not change is not touched. Raises ``StorageError``, and then writes
-    nothing, for a name that leads out of the folder, a read-only file, a character that the
+    nothing, for a name that ``inside`` refuses, a read-only file, a character that the
     encoding lacks, or a file that changed on disk since it was read (``overwrite`` replaces that
     one); raises ``DocumentError`` as ``write.parts`` does.
     """
@@ -42,8 +43,17 @@ def save(
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of a document in a folder; ``StorageError`` if the name leads out of it."""
+    """Return the path of a document in a folder.
+
+    Raises ``StorageError`` if the name leads out of the folder, is hidden, as readers skip hidden
+    files and folders, or has a character that no path can have.
+    """
     relative = PurePosixPath(name)
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError as error:
+        problem = f"the document name {name!r} has a character that no path can have"
+        raise StorageError(f"{folder}: {problem}: {error.reason}") from error
     is_invalid = (
         not relative.name
         or relative.is_absolute()
@@ -53,6 +63,10 @@ def inside(folder: Path, name: str) -> Path:
     path = folder.joinpath(*relative.parts)
     if is_invalid or not path.resolve().is_relative_to(folder.resolve()):
         raise StorageError(f"{folder}: the document name {name!r} leads out of the folder")
+    hidden = next((part for part in relative.parts if part.startswith(".")), None)
+    if hidden is not None:
+        problem = f"the document name {name!r} is hidden, so no reader would find it"
+        raise StorageError(f"{folder}: {problem}: expected no dot at the start of {hidden!r}")
     return path
 
 

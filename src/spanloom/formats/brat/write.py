@@ -9,7 +9,17 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from spanloom.columns import AnnotationColumns
-from spanloom.document import MAIN, Annotation, Document, Equivalence, Event, Relation, Span
+from spanloom.document import (
+    MAIN,
+    Annotation,
+    Document,
+    Equivalence,
+    Event,
+    Relation,
+    Source,
+    SourceLine,
+    Span,
+)
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.ann_grammar import ID, needs, rename_ids
@@ -35,7 +45,7 @@ def parts(document: Document) -> dict[str, str]:
     These are ``.ann`` or the split files, and ``.words`` and ``.queries`` if needed. A document
     without layers and queries has none. Raises ``DocumentError`` as ``dumps`` does.
     """
-    valid = _with_brat_ids(document)
+    valid = _with_byte_order_mark(_with_brat_ids(document))
     _check(valid)
     writer = AnnWriter(valid)
     files = writer.old_lines()
@@ -70,8 +80,9 @@ def new_lines(document: Document) -> list[str]:
 
 
 def text_file(document: Document) -> str:
-    """Return the content of the .txt file, including the byte order mark it had."""
-    lines = document.source.lines if document.source else ()
+    """Return the content of the .txt file, including the byte order mark it had or needs."""
+    source = _with_byte_order_mark(document).source
+    lines = source.lines if source else ()
     return "".join(line.raw for line in lines if line.file == ".txt") + document.text
 
 
@@ -115,6 +126,19 @@ def _add_directives(
     lines = kept + [line + "\n" for line in wanted if line not in present]
     if lines or old:
         files[sidecar.SUFFIX] = lines
+
+
+def _with_byte_order_mark(document: Document) -> Document:
+    """Return the document, with a byte order mark in its source if its text looks like it has one.
+
+    A reader takes the first U+FEFF of a file for the mark, so a text that begins with one needs
+    another before it.
+    """
+    lines = document.source.lines if document.source else ()
+    if not document.text.startswith(MARK) or any(line.file == ".txt" for line in lines):
+        return document
+    mark_line = SourceLine(MARK, None, ".txt", "")
+    return replace(document, source=Source((mark_line, *lines), "bom"))
 
 
 def _with_brat_ids(document: Document) -> Document:
