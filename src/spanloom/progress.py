@@ -180,11 +180,15 @@ def open_work(path: Path, work: Mapping[str, str], *, resume: bool) -> Iterator[
 def _check_ours(path: Path) -> None:
     """Raise ``StorageError`` for a file with content whose log has no head; the log is locked."""
     log = log_of(path)
-    raw = log.read_bytes()
-    has_head = any("work" in fields for fields, _ in complete_lines(raw)[:1])
-    if has_head or not path.exists() or not path.stat().st_size:
+    with log.open("rb") as lines:
+        head = lines.readline()
+    if (
+        any("work" in fields for fields, _ in complete_lines(head))
+        or not path.exists()
+        or not path.stat().st_size
+    ):
         return
-    if not raw:
+    if not head:
         log.unlink()  # it was created a moment ago
     problem = f"not replaced, for no {log.name} says what is in it: not written by us"
     raise StorageError(f"{path}: {problem}; move it, or choose another name")

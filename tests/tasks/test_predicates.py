@@ -1,10 +1,15 @@
 """Roles, open IE and opinions: what is given, what overlaps, what leads."""
 
+import inspect
+from types import SimpleNamespace
+
 import pytest
+import torch
 from sample_batches import DIM, head_of, lay, learn, make, predict, train_of, vectors_of
 
 from spanloom.document import Document, Layer, Relation
 from spanloom.errors import DataError
+from spanloom.nn import predicate_decoding
 from spanloom.tasks import TaskSetup, load, number_spans
 
 KINDS = ("srl", "openie", "opinions")
@@ -198,3 +203,18 @@ def test_terms_wider_than_trains_have_a_polarity_too():
     laid = lay(task, [bared])
     found = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]
     assert len(found[task.layer].spans) == len(kind.example[task.layer].spans)
+
+
+def test_no_arguments_are_on_the_device_of_the_spans(monkeypatch):
+    """A GPU adds no tensor of the CPU, even if it is empty; the device "meta" stands for one."""
+    monkeypatch.setattr(predicate_decoding, "label_scorer", lambda *_: None)
+    monkeypatch.setattr(predicate_decoding, "group_of", lambda *_: None)
+    pairs = SimpleNamespace(iter_by_head=lambda *_: iter(()))
+    with torch.device("meta"):
+        spans = torch.zeros(3, 2, dtype=torch.long), torch.zeros(3, 2), torch.zeros(3).bool()
+    select = inspect.unwrap(predicate_decoding._select_arguments)  # without checks of types
+    relations = select(
+        SimpleNamespace(pair_generator=pairs), SimpleNamespace(pair_groups=None), *spans, 0.0
+    )
+    tensors = relations.pairs, relations.labels, relations.scores
+    assert {str(tensor.device) for tensor in tensors} == {"meta"}

@@ -5,7 +5,9 @@ import os
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from safetensors.torch import load_file
 from torch import nn
 from workbench import FIRST, LEVELS, SECOND, TASKS
 
+from spanloom.training import distributed
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.loop import METRICS
 
@@ -61,6 +64,20 @@ def test_gradients_of_two_processes_add_up_and_untouched_ones_stay_none():
         assert torch.equal(network[1].bias.grad, torch.tensor([1.0, 2.0, 3.0]))
         touched = [name for name, each in network.named_parameters() if each.grad is not None]
         assert touched == ["0.weight", "1.bias"]
+
+
+def test_others_wait_while_the_first_scores_dev_and_tunes_biases(monkeypatch):
+    """Half an hour, as torch has it, is less than ten tasks take."""
+    given = {}
+
+    def accelerator(**options):
+        given.update(options)
+        return SimpleNamespace(device=torch.device("cpu"), process_index=0, num_processes=1)
+
+    monkeypatch.setattr(distributed, "Accelerator", accelerator)
+    ProcessGroup("cpu")
+    (handler,) = given["kwargs_handlers"]
+    assert handler.timeout >= timedelta(hours=12)
 
 
 def test_one_process_is_first_and_changes_nothing():

@@ -212,9 +212,9 @@ class Model:
 
         ``data`` are annotated documents, or a folder or file of them, of which ``split`` is read
         (default: dev, or all where there are none; a dev that is not there is what training holds
-        out); ``encoding`` is that of text files. A look at a
-        test set is noted in ``test-evaluations.jsonl``. Predictions never see gold. Raises
-        ``DataError`` where no task can be scored, and what reading raises.
+        out); ``encoding`` is that of text files. A look at a test set is noted in
+        ``test-evaluations.jsonl``. Predictions never see gold. Raises ``DataError`` where no task
+        can be scored, and what reading raises.
         """
         if not isinstance(data, str | Path):
             return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)

@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,10 +24,9 @@ class SpanGold:
 
     Spans are sorted by start, pairs by ``i``. Labels index the vocabulary, counted from 1; label 0
     is a span whose label is unknown. What words or vocabulary cannot express is left out, so it
-    counts as missed.
-    Attribute values are those of each span and of each pair (``annotation.attributes.rows``), None
-    if the task has no attributes. ``annotated_labels`` tells of "none" and each label whether it
-    was annotated; None if all were.
+    counts as missed. Attribute values are those of each span and of each pair
+    (``annotation.attributes.rows``), None if the task has no attributes. ``annotated_labels`` tells
+    of "none" and each label whether it was annotated; None if all were.
     """
 
     spans: tuple[tuple[int, int, int], ...] = ()
@@ -80,6 +80,11 @@ class InstancePrediction:
     relations: np.ndarray = field(default_factory=lambda: np.empty(0, RELATION_ROW))
     attributes: Sequence[PredictedAttribute] = ()
     relation_attributes: Sequence[PredictedAttribute] = ()
+
+
+def within(rows: Sequence[Any], start: Any, stop: Any) -> Sequence[Any]:
+    """Return the rows from ``start`` to ``stop``; rows ascend."""
+    return rows[bisect_left(rows, start) : bisect_left(rows, stop)]
 
 
 def word_bounds(layer: Layer, words: Sequence[Bounds]) -> dict[str, Bounds]:

@@ -4,7 +4,7 @@ A layer has a span a word, and a relation from each head to its dependent; the r
 to itself.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +43,7 @@ from spanloom.tasks._spans import (
     SpanGold,
     number_spans,
     split_by_instance,
+    within,
     word_bounds,
 )
 from spanloom.tasks._vocabulary import labels_of
@@ -197,10 +198,7 @@ class DependencyTask(LayerTask):
         labels = torch.zeros(bases[-1], dtype=torch.long)
         for base, instance in zip(bases, instances, strict=False):
             first, end = instance.first_word, instance.first_word + len(instance.tokens)
-            pairs = gold[instance.document].pairs
-            for head, tail, label in pairs[
-                bisect_left(pairs, (first,)) : bisect_left(pairs, (end,))
-            ]:
+            for head, tail, label in within(gold[instance.document].pairs, (first,), (end,)):
                 if first <= tail < end:
                     heads[tail - instance.first_word + base] = head - instance.first_word + base
                     labels[tail - instance.first_word + base] = label

@@ -6,7 +6,7 @@ between them; with them, relations between the given spans that end in those wor
 trigger spans with relations to their arguments, as in ``relations``.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +35,7 @@ from spanloom.tasks._base import (
     TrainDocuments,
 )
 from spanloom.tasks._coverage import partial_coverage_notes
+from spanloom.tasks._spans import within
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
@@ -201,14 +202,14 @@ class WordRelationsTask(LayerTask):
                 base - instance.first_word,
             )
             # an instance is whole sentences, so both ends of a relation are in it
-            for head, tail, label in _within(
+            for head, tail, label in within(
                 document_gold.pairs, (instance.first_word,), (instance.first_word + size,)
             ):
                 pairs.append((head + shift, tail + shift, label))
             if self.options.gold_spans:
                 candidates += [
                     end + shift
-                    for end in _within(
+                    for end in within(
                         document_gold.relations, instance.first_word, instance.first_word + size
                     )
                 ]
@@ -280,11 +281,6 @@ class WordRelationsTask(LayerTask):
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of relations that train did not have."""
         return _labels([document[self.layer] for document in documents]) - set(self.labels)
-
-
-def _within(rows: Sequence[Any], start: Any, stop: Any) -> Sequence[Any]:
-    """Return the rows from ``start`` to ``stop``; rows ascend."""
-    return rows[bisect_left(rows, start) : bisect_left(rows, stop)]
 
 
 def _by_end(spans: Iterable[Span]) -> dict[int, str]:
