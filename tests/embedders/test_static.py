@@ -181,7 +181,7 @@ def test_a_word_is_looked_up_as_it_stands_then_in_lower_case(tmp_path):
 
 @pytest.mark.parametrize("tuned", [False, True])
 def test_unknown_words_are_learnt_and_others_where_asked_for(tmp_path, tuned):
-    table = _fresh(tmp_path, _glove(ROWS), trainable=tuned)
+    table = _fresh(tmp_path, _glove(ROWS), trainable=tuned, data=ROWS)
     table(_batch(["Paris", "zebra", "Paris", "gnu"])).sum().backward()
     assert table.unknown_vector.grad.tolist() == [2.0] * 3
     if tuned:
@@ -189,6 +189,31 @@ def test_unknown_words_are_learnt_and_others_where_asked_for(tmp_path, tuned):
     else:
         assert table.vectors.grad is None
     assert set(table.state_dict()) == {"vectors", "unknown_vector"}
+
+
+def test_vectors_of_words_without_training_data_are_fixed(tmp_path):
+    table = _fresh(tmp_path, _glove(ROWS), trainable=True, data=["The", "PARIS", "gnu"])
+    assert table.extra_files()[VOCABULARY].split("\n")[:3] == ["9 3 7", "the", "paris"]
+    assert {name for name, p in table.named_parameters() if p.requires_grad} == {
+        "vectors",
+        "unknown_vector",
+    }
+    words = ["Paris", "THE", "zebra", "中文", "paris", "the"]
+    rows = [ROWS["Paris"], ROWS["the"], np.mean(list(ROWS.values()), axis=0)]
+    rows += [ROWS[word] for word in words[3:]]
+    vectors = table(_batch(words))
+    torch.testing.assert_close(vectors, torch.tensor(np.array(rows), dtype=torch.float32))
+    vectors.sum().backward()
+    assert table.vectors.grad.tolist() == [[2.0] * 3, [1.0] * 3]
+    again = KIND.restore(Options(static="gone", trainable=True), table.extra_files())
+    again.load_state_dict(table.state_dict())
+    assert again(_batch(words)).equal(vectors)
+
+
+def test_all_vectors_are_trained_where_the_data_have_none_of_their_words(tmp_path):
+    table = _fresh(tmp_path, _glove(ROWS), trainable=True, data=["gnu"])
+    assert table.fixed_vectors is None
+    assert len(table.vectors) == len(ROWS)
 
 
 def test_words_of_the_data_alone_are_kept_where_asked_for(tmp_path):
@@ -248,7 +273,8 @@ def test_a_saved_table_has_the_same_shapes_without_memory(tmp_path):
     "text",
     [
         "", "2 3", "2 3\na", "1 3\na\nb", "2 3\na\na", "0 3", "-1 3\na", "1 0\na", "1 99999\na",
-        f"1 {MAX_DIM + 1}\na", "1 3 \na", "1 3\r\na", "99999999999 3\na", "٢ ٣\na\nb", "{}",
+        f"1 {MAX_DIM + 1}\na", "1 3 \na", "1 3\r\na", "1 3 1\na", "2 3 -1\na\nb",
+        "99999999999 3\na", "٢ ٣\na\nb", "{}",
     ],
 )  # fmt: skip
 def test_a_hostile_vocabulary_is_refused(text):

@@ -35,14 +35,16 @@ _BLOCK = 1 << 22  # numbers by which the table grows
 _LARGEST = float(np.finfo(np.float32).max)
 _HEADER = re.compile(rb"([0-9]{1,12}) ([0-9]{1,6})")
 _ENDS_IN_NUMBER = re.compile(rb".* [-+]?[0-9]*\.[0-9]+(?:[eE][-+]?[0-9]+)?", re.DOTALL)
-_SHAPE = re.compile("([0-9]{1,8}) ([0-9]{1,4})")
+_SHAPE = re.compile("([0-9]{1,8}) ([0-9]{1,4})(?: ([0-9]{1,8}))?")
 
 
 class Options(_Options):
     """``{static: vectors/glove.6B.50d.txt, trainable: true}``."""
 
     static: str = Field(min_length=1, description="text file of vectors, found as corpora are")
-    trainable: bool = Field(False, description="whether the vectors are trained, too")
+    trainable: bool = Field(
+        False, description="whether vectors of words of the training data are trained, too"
+    )
     max_vectors: int = Field(400_000, ge=1, le=MAX_ROWS, description="rows read at most")
     train_words_only: bool = Field(
         False, description="keep words of the training data only: tuning is quicker, files smaller"
@@ -60,30 +62,48 @@ class Vectors:
 class Static(nn.Module):
     """One vector per word of a vocabulary, and a learnt one for all other words.
 
-    A word is looked up unchanged, then in lower case.
+    A word is looked up unchanged, then in lower case. The last rows may be fixed, those of words
+    without training data: their gradient would be 0, and each update would go through them.
     """
 
     def __init__(
-        self, words: Iterable[str], vectors: Float[Tensor, "row dim"], *, trainable: bool
+        self,
+        words: Iterable[str],
+        vectors: Float[Tensor, "row dim"],
+        *,
+        trainable: bool,
+        num_fixed: int = 0,
     ) -> None:
-        """``words`` are distinct; the vector of unknown words starts as the mean and is trained."""
+        """``words`` are distinct; the vector of unknown words starts as the mean and is trained.
+
+        The last ``num_fixed`` rows, fewer than all, are never trained.
+        """
         super().__init__()
         self.dim = vectors.shape[1]
         self.rows = {word: row for row, word in enumerate(words)}
-        self.vectors = nn.Parameter(vectors, requires_grad=trainable)
         self.unknown_vector = nn.Parameter(vectors.mean(0))
+        self.fixed_vectors: nn.Parameter | None = None
+        if num_fixed:
+            self.fixed_vectors = nn.Parameter(vectors[-num_fixed:].clone(), requires_grad=False)
+            vectors = vectors[:-num_fixed].clone()
+        self.vectors = nn.Parameter(vectors, requires_grad=trainable)
 
     def forward(self, batch: Batch) -> Float[Tensor, "word dim"]:
         """Return one vector per word."""
         index_of = {word: self._index(word) for word in set(batch.words)}
         indices = [index_of[word] for word in batch.words]
         index = torch.tensor(indices, dtype=torch.long, device=batch.input_ids.device)
-        vectors = gather_rows(self.vectors, index.clamp(min=0))
+        first_fixed = len(self.vectors)
+        vectors = gather_rows(self.vectors, index.clamp(min=0, max=first_fixed - 1))
+        if self.fixed_vectors is not None:
+            fixed = gather_rows(self.fixed_vectors, (index - first_fixed).clamp(min=0))
+            vectors = torch.where(index[:, None] < first_fixed, vectors, fixed)
         return torch.where(index[:, None] < 0, self.unknown_vector, vectors)
 
     def extra_files(self) -> dict[str, str]:
-        """Return the vocabulary: a line with rows and columns, then one word per line."""
-        return {VOCABULARY: "\n".join((f"{len(self.rows)} {self.dim}", *self.rows))}
+        """Return the vocabulary: a line with rows, columns and fixed rows, then a word a line."""
+        fixed = "" if self.fixed_vectors is None else f" {len(self.fixed_vectors)}"
+        return {VOCABULARY: "\n".join((f"{len(self.rows)} {self.dim}{fixed}", *self.rows))}
 
     def _index(self, word: str) -> int:
         """Return the index of a word, -1 for none."""
@@ -112,17 +132,26 @@ def read_vectors(path: Path, *, max_vectors: int, keep: Container[str] | None = 
 def build(options: Options, context: BuildContext, location: SourceLocation) -> Static:
     """Read the file of a recipe; raises ``RecipeError`` if that fails."""
     path, location = locate_file(options.static, context.recipe_dir), location.location_of("static")
-    lower = {word.lower() for word in context.train_vocab}
-    vocabulary = context.train_vocab | lower if options.train_words_only else None
+    train_words = context.train_vocab | {word.lower() for word in context.train_vocab}
+    keep = train_words if options.train_words_only else None
     try:
-        vectors = read_vectors(path, max_vectors=options.max_vectors, keep=vocabulary)
+        vectors = read_vectors(path, max_vectors=options.max_vectors, keep=keep)
     except FormatError as error:
         raise location.error(str(error)) from error
     if not vectors.words:
         raise location.error(
             f"{path}: no word of the training data among its first {options.max_vectors}"
         )
-    return Static(vectors.words, torch.from_numpy(vectors.rows), trainable=options.trainable)
+    if not options.trainable:
+        return Static(vectors.words, torch.from_numpy(vectors.rows), trainable=False)
+    is_fixed = np.array([word not in train_words for word in vectors.words])
+    order = np.argsort(is_fixed, kind="stable")
+    return Static(
+        [vectors.words[row] for row in order],
+        torch.from_numpy(vectors.rows[order]),
+        trainable=True,
+        num_fixed=0 if is_fixed.all() else int(is_fixed.sum()),
+    )
 
 
 def restore(options: Options, files: Mapping[str, str]) -> Static:
@@ -132,15 +161,17 @@ def restore(options: Options, files: Mapping[str, str]) -> Static:
         raise ModelError(f"{VOCABULARY}: expected a text of at most {MAX_ROWS} words")
     head, *words = text.split("\n")
     shape = _SHAPE.fullmatch(head)
-    rows, dim = map(int, shape.groups()) if shape else (0, 0)
-    if not 0 < rows == len(words) or not 0 < dim <= MAX_DIM:
+    rows, dim, num_fixed = map(int, shape.groups("0")) if shape else (0, 0, 0)
+    if not num_fixed < rows == len(words) or not 0 < dim <= MAX_DIM:
         raise ModelError(
-            f"{VOCABULARY}: expected rows and columns (1 to {MAX_DIM}), then a word for each row; "
+            f"{VOCABULARY}: expected rows, columns (1 to {MAX_DIM}) and perhaps how many of the "
+            f"last rows are fixed, then a word for each row; "
             f"got {head!r:.40} and {len(words)} words"
         )
     if len(set(words)) < rows:
         raise ModelError(f"{VOCABULARY}: a word stands twice")
-    return Static(words, torch.zeros(rows, dim), trainable=options.trainable)
+    vectors = torch.zeros(rows, dim)
+    return Static(words, vectors, trainable=options.trainable, num_fixed=num_fixed)
 
 
 class _GrowingTable:

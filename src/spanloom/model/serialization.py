@@ -231,7 +231,7 @@ def _embedding_tables(network: Network) -> frozenset[str]:
         if isinstance(part, nn.Embedding):
             names.add(f"{name}.weight")
         elif isinstance(part, Static):
-            names.add(f"{name}.vectors")
+            names |= {f"{name}.vectors", f"{name}.fixed_vectors"}
     return frozenset(names)
 
 
