@@ -3,6 +3,7 @@
 import json
 import random
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -108,6 +109,22 @@ def test_broken_files_are_told(tmp_path):
         two.write_text("".join(letters), encoding="utf-8")
         with suppress(FormatError):
             KIND.score(one, two, {})
+
+
+@given(
+    st.lists(st.integers(0, 4), max_size=12),
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9))),
+)
+def test_a_span_has_the_words_that_it_touches(steps, fragments):
+    words, end = [], 0
+    for gap, width in zip(steps[::2], steps[1::2], strict=False):
+        words.append((end + gap, end := end + gap + width + 1))
+    bounds = tuple((start, start + width) for start, width in fragments) or ((0, 1),)
+    span = SimpleNamespace(fragments=bounds)
+    touched = {
+        i for i, (s, e) in enumerate(words) for start, end in bounds if s < end and start < e
+    }
+    assert overlap._word_indices(span, words) == touched
 
 
 ITEMS = st.lists(st.tuples(st.sampled_from("ab"), st.frozensets(st.integers(0, 5), min_size=1)))

@@ -8,6 +8,7 @@ import threading
 import pytest
 from fake_model import ABOUT, NAMES, Direct, Fake, client_of, laned, serving, until
 
+from spanloom.annotation.choices import Choices
 from spanloom.document import Document, Query
 from spanloom.errors import ModelError
 from spanloom.serve.batcher import MAX_SHORT, Lanes
@@ -142,3 +143,9 @@ def test_the_process_that_listens_holds_no_model():
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert run.stdout.strip() == "set()"
+
+
+def test_labels_to_choose_among_count_with_each_text():
+    choices = Choices(("good " * 10, "bad"))
+    request = AnnotateRequest((Document("ab"), Document("c")), (NAMES,), str, choices=choices)
+    assert (request.size, request.longest) == (109, 55)

@@ -8,7 +8,9 @@ wrong expressions are wrong too (and expressions are also scored themselves). Po
 compared. Files may have any format with a layer ``opinions``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 from spanloom.document import Document, Relation, Span
@@ -144,14 +146,14 @@ def _expression_and_role(relation: Relation, spans: Mapping[str, Span]) -> tuple
     return (head, tail) if head and tail and relation.label in _ROLES else None
 
 
-def _word_indices(span: Span, words: Iterable[tuple[int, int]]) -> WordIndices:
-    """Return the indices of the words that a span touches."""
+def _word_indices(span: Span, words: Sequence[tuple[int, int]]) -> WordIndices:
+    """Return the indices of the words that a span touches; words ascend and do not overlap."""
     return frozenset(
         index
-        for index, (start, end) in enumerate(words)
-        if any(
-            start < fragment_end and fragment_start < end
-            for fragment_start, fragment_end in span.fragments
+        for fragment_start, fragment_end in span.fragments
+        for index in range(
+            bisect_right(words, fragment_start, key=itemgetter(1)),
+            bisect_left(words, fragment_end, key=itemgetter(0)),
         )
     )
 

@@ -9,11 +9,6 @@ from spanloom.document import Document
 from spanloom.serve.replies import ReplyFormat
 
 
-def count_characters(document: Document) -> int:
-    """Return the number of characters that the model reads: of the text and of its questions."""
-    return len(document.text) + sum(len(query.prompt) for query in document.queries)
-
-
 @dataclass(frozen=True, slots=True)
 class AnnotateRequest:
     """Documents to annotate, the tasks to run, and the format of the replies.
@@ -31,13 +26,19 @@ class AnnotateRequest:
 
     @property
     def size(self) -> int:
-        """The number of characters of all texts and their questions."""
-        return sum(map(count_characters, self.documents))
+        """The number of characters that the model reads."""
+        return sum(map(self.count_characters, self.documents))
 
     @property
     def longest(self) -> int:
-        """The number of characters of the longest text with its questions."""
-        return max(map(count_characters, self.documents))
+        """The number of characters that the model reads with the longest text."""
+        return max(map(self.count_characters, self.documents))
+
+    def count_characters(self, document: Document) -> int:
+        """Return the number of characters of a text, its questions, and the labels to choose."""
+        labels = self.choices.labels if self.choices else ()
+        prompts = (*(query.prompt for query in document.queries), *labels)
+        return len(document.text) + sum(map(len, prompts))
 
 
 @dataclass(slots=True)
@@ -103,8 +104,8 @@ class Text:
 
     @property
     def size(self) -> int:
-        """The number of characters, those of questions too."""
-        return count_characters(self.document)
+        """The number of characters that the model reads, those of questions and labels too."""
+        return self.job.request.count_characters(self.document)
 
     @property
     def is_wanted(self) -> bool:

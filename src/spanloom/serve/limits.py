@@ -17,7 +17,7 @@ class Limits:
     compute: float = 30.0  # seconds from the queue to the reply
     texts: int = 256  # per request
     characters: int = 100_000  # per text
-    request: int = 1_000_000  # characters of all texts and questions; each question has its text
+    request: int = 1_000_000  # characters of all texts, each with its questions or labels
     waiting: int = 64  # requests in the queue
     queued: int = 1_000_000  # characters in the queue; an empty one takes any request
 

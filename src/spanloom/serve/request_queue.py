@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from spanloom.serve.jobs import AnnotateRequest, Job, Text, count_characters
+from spanloom.serve.jobs import AnnotateRequest, Job, Text
 
 
 class QueueFull(Exception):
@@ -122,13 +122,14 @@ class RequestQueue:
         """Take one text of each request in turn, up to the limits of a batch."""
         num_texts = characters = 0
         while self._jobs and num_texts < self.limits.texts:
-            if self._jobs[0].future.done():
+            job = self._jobs[0]
+            if job.future.done():
                 self._jobs.popleft()
                 continue
-            characters += count_characters(self._jobs[0].next_document)
+            characters += job.request.count_characters(job.next_document)
             if num_texts and characters > self.limits.characters:
                 return
-            job = self._jobs.popleft()
+            self._jobs.popleft()
             num_texts += 1
             yield job.take()
             if job.has_more:
