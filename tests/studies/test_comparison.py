@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import paired_over_seeds, scores_per_document
+from spanloom.metrics.bootstrap import (
+    counts_per_document,
+    on_same_documents,
+    paired_by_seed,
+    paired_over_seeds,
+    scores_per_document,
+)
+from spanloom.metrics.counts import Counts
 from spanloom.studies.comparison import Scores, holm, is_higher
 
 
@@ -42,17 +49,23 @@ def test_holm_rejects_what_stepping_down_rejects(p_values):
     assert {i for i, p in enumerate(corrected) if p <= 0.05 + 1e-12} == rejected
 
 
+STUDENT = {0: 1.0, 1: 6.4829, 2: 2.1953, 4: 1.4166}  # t / z at .975, from a printed table
+
+
 def brute_force(first, second, resamples=4000):
     """Resample runs and documents one by one; the p-value of the difference of means."""
     rng = random.Random(0)
     observed = np.mean(first) - np.mean(second)
     extreme, size = 0, len(first[0])
+    student = STUDENT[len(first) + len(second) - 2]
     for _ in range(resamples):
         rows = [rng.randrange(size) for _ in range(size)]
         means = []
         for runs in (first, second):
-            drawn = [runs[rng.randrange(len(runs))] for _ in runs]
-            means.append(np.mean([[run[row] for row in rows] for run in drawn]))
+            of_runs = [np.mean([run[row] for row in rows]) for run in runs]
+            drawn = np.mean([rng.choice(of_runs) for _ in runs])
+            wide = student * (len(runs) / max(1, len(runs) - 1)) ** 0.5
+            means.append(np.mean(of_runs) + wide * (drawn - np.mean(of_runs)))
         extreme += abs(means[0] - means[1] - observed) >= abs(observed) - 1e-12
     return extreme / resamples
 
@@ -72,6 +85,47 @@ def test_runs_that_differ_less_than_seeds_are_not_significant():
     better = [scores_per_document([score + 0.03 for score in run]) for run in seeds]
     assert paired_over_seeds(better[:1], counts[:1]) < 0.01
     assert paired_over_seeds(better, counts) > 0.5
+
+
+def _run(rng, documents, skill):
+    """Scores of a run, whose seed gives or takes a point, on documents of ten items."""
+    right = rng.binomial(10, np.clip(documents + skill + rng.normal(0, 0.02), 0, 1))
+    return scores_per_document((right / 10).tolist())
+
+
+@pytest.mark.parametrize("num_seeds", [2, 3])
+@pytest.mark.parametrize("test", [paired_over_seeds, paired_by_seed])
+def test_equal_systems_are_seldom_significant(num_seeds, test):
+    rng = np.random.default_rng(1)
+    low = 0
+    for _ in range(100):
+        corpora = [rng.uniform(0.3, 0.8, 400) for _ in range(num_seeds)]
+        if test is paired_over_seeds:
+            corpora = corpora[:1] * num_seeds
+        first, second = ([_run(rng, corpus, 0) for corpus in corpora] for _ in range(2))
+        low += test(first, second, resamples=300) < 0.05
+    assert low <= 10  # five are to be expected
+
+
+def test_runs_on_other_documents_are_compared_in_pairs():
+    rng = np.random.default_rng(2)
+    corpora = [rng.uniform(0.1, 0.8, size) for size in (40, 60, 50)]
+    first, second = ([_run(rng, corpus, skill) for corpus in corpora] for skill in (0.2, 0.0))
+    assert paired_by_seed(first, second) < 0.05
+    assert paired_by_seed(first, first) == 1.0
+    assert paired_by_seed(first[:1], second[:1]) == pytest.approx(
+        paired_over_seeds(first[:1], second[:1]), abs=0.02
+    )
+    with pytest.raises(DataError, match="in pairs, got 3 and 1"):
+        paired_by_seed(first, second[:1])
+    with pytest.raises(DataError, match="paired bootstrap"):
+        paired_by_seed(first, second[::-1])
+
+
+def test_gold_tells_whether_documents_are_the_same():
+    runs = [counts_per_document([Counts(hits, hits + 1, 5)]) for hits in (1, 4)]
+    assert on_same_documents(runs)
+    assert not on_same_documents([*runs, counts_per_document([Counts(1, 2, 6)])])
 
 
 def test_equal_systems_have_p_1():

@@ -43,9 +43,18 @@ def learnt(job):
         ([{"design": "joint-then-single", "heads": ["kept", "reset"]}], 7, 6),
         ([{"design": "curve", "examples": [3, 9], "tasks": ["dep"]}], 2, 2),
         ([{"design": "curve", "examples": [3], "of": "joint", "tasks": ["dep"]}], 1, 1),
-        ([{"design": "grid", "options": {"seed": [1, 2], "window": [32, 64]}}], 12, 12),
+        (
+            [
+                {
+                    "design": "grid",
+                    "options": {"sharing": ["separate-heads", "task-token"], "window": [32, 64]},
+                }
+            ],
+            12,
+            12,
+        ),
         ([{"design": "grid", "tasks": ["dep"], "options": {"window": [32, 64]}}], 2, 2),
-        ([{"design": "grid", "tasks": ["dep"], "of": "joint", "options": {"seed": [1]}}], 1, 1),
+        ([{"design": "grid", "tasks": ["dep"], "of": "joint", "options": {"window": [32]}}], 1, 1),
     ],
 )
 def test_runs_that_several_designs_need_are_planned_once(study, designs, num_jobs, num_cells):
@@ -252,6 +261,36 @@ def test_other_word_vectors_give_another_key(study, tmp_path):
         (data / "vectors.txt").write_text(row + "\n")
         keys += plan(read, data, rows_reader({})).jobs
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_folder_named_like_the_encoder_changes_no_key(study, tmp_path, monkeypatch):
+    trunk = {"encoder": [{"transformer": "minilm"}, {"characters": "cnn"}]}
+    read = study([JOINT], tasks=["ner"], trunks=trunk)
+    monkeypatch.chdir(tmp_path)
+    before = planned(read).jobs
+    for name in ("minilm", "cnn"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    assert planned(read).jobs.keys() == before.keys()
+
+
+def test_points_of_a_curve_and_a_grid_have_the_settings_of_the_task_alone(study):
+    single = SINGLE | {"task_settings": {"ner": ["stages.0.epochs=7"]}}
+    curve = {"design": "curve", "examples": [3]}
+    grid = {"design": "grid", "options": {"window": [32]}}
+    cells = [cell for cell in planned(study([single, curve, grid])).cells if cell.task == "ner"]
+    assert [cell.job.recipe["stages"][0]["epochs"] for cell in cells] == [7, 7, 7]
+
+
+def test_a_run_of_all_but_one_tells_the_oracle_its_settings(study):
+    joint = JOINT | {"settings": ["stages.0.epochs=7"]}
+    designs = [SINGLE, joint, ALL_BUT_ONE, {"design": "oracle", "of": ["all-but-one"]}]
+    read = study(designs, tasks=["pos", "ner"])
+    jobs = planned(read).jobs
+    rows = {k: make_row(job, dict.fromkeys(job.tasks, len(job.tasks))) for k, job in jobs.items()}
+    oracle = [cell for cell in planned(read, rows).cells if cell.design == "oracle"]
+    assert [learnt(cell.job) for cell in oracle] == [("pos", "ner")] * 2
+    assert {cell.job.recipe["stages"][0]["epochs"] for cell in oracle} == {7}
 
 
 def test_jobs_survive_the_way_to_a_worker(study):

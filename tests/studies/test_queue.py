@@ -168,13 +168,42 @@ def test_models_go_when_no_run_needs_them(study, folders):
     assert list(folders.runs.iterdir()) == []
 
 
-def test_models_are_kept_on_request(study, folders):
-    class Writing(FakeExecutor):
-        def start(self, job):
-            (folders.runs / job.key).mkdir(parents=True)
-            (folders.runs / f"{job.key}.lock").touch()
-            super().start(job)
+class Writing(FakeExecutor):
+    """Leaves a model of each run that it starts."""
 
+    def start(self, job):
+        (self.folders.runs / job.key).mkdir(parents=True)
+        (self.folders.runs / f"{job.key}.lock").touch()
+        super().start(job)
+
+
+def test_models_stay_for_runs_that_failed_or_were_not_chosen(study, folders):
+    executor = Writing(folders, failing={f"{name('pos')} > ner"})
+    chain = {"design": "chains", "orders": [["pos", "ner"]]}
+    first = lambda job: job.before is None  # noqa: E731
+    planned, _ = run(study([chain]), folders, executor, print, only=first)
+    (start,) = (key for key, job in planned.jobs.items() if first(job))
+    assert (folders.runs / start).exists()
+    with pytest.raises(StudyError, match="1 run failed"):
+        run(study([chain]), folders, executor, print)
+    assert (folders.runs / start).exists()
+
+
+def test_a_model_whose_row_is_lost_is_trained_again(study, folders, monkeypatch):
+    (job,) = read_rows(study([JOINT]), folders)[0].jobs.values()
+    (folders.runs / job.key / "own").mkdir(parents=True)  # kept; its run folder is gone
+
+    def train(job, data, runs, log):
+        assert not (runs / job.key).exists()
+        (runs / f"{job.key}.run").mkdir()
+
+    monkeypatch.setattr(execute, "_train", train)
+    monkeypatch.setattr(execute, "_row", lambda job, *rest: make_row(job, {"ner": 0.5}))
+    execute.execute(job, folders, print)
+    assert rows.row_path(folders.results, job.key).exists()
+
+
+def test_models_are_kept_on_request(study, folders):
     _, study_rows = run(study([SINGLE]), folders, Writing(folders), print, keep_models=True)
     assert {path.name for path in folders.runs.iterdir() if path.is_dir()} == study_rows.keys()
 

@@ -12,7 +12,7 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.errors import DataError, RecipeError
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
-from spanloom.studies.figures import benefit_graph, gain_matrix
+from spanloom.studies.figures import benefit_graph, gain_matrix, learning_curves
 from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
 from spanloom.studies.row import SplitScore
@@ -410,6 +410,60 @@ def test_sharing_modes_are_compared_with_the_one_that_the_study_names(study):
     assert found["separate-heads"] is None
     assert found["task-embedding"].against == "separate-heads"
     assert found["task-embedding"].gain == pytest.approx(0.1)
+
+
+def test_all_conditions_are_compared_with_the_one_that_the_study_names(study):
+    read = study(
+        [{"design": "single"}, {"design": "joint"}, {"design": "pairs"}], against=["joint"]
+    )
+    results = compare_conditions(read, *filled(read, helped))
+    assert {r.comparison and r.comparison.against for r in results if r.design != "joint"} == {
+        "joint"
+    }
+    assert {r.comparison for r in results if r.design == "joint"} == {None}
+
+
+def test_a_label_makes_no_baseline_of_others(study):
+    long = {"design": "single", "label": "long", "settings": ["stages.0.epochs=9"]}
+    read = study([long, {"design": "single"}, {"design": "joint"}])
+    results = compare_conditions(read, *filled(read, helped))
+    against = {r.condition: r.comparison and r.comparison.against for r in results}
+    assert against == {"single, long": "single", "single": None, "joint": "single"}
+    planned, rows = filled(read, helped)
+    plain = {cell.job.key for cell in planned.cells if cell.condition == "single"}
+    left = {key: row for key, row in rows.items() if key not in plain}
+    assert {r.comparison for r in compare_conditions(read, planned, left)} == {None}
+
+
+def test_the_graph_is_of_pairs_without_a_label(study):
+    wide = {"design": "pairs", "label": "wide", "settings": ["window=32"]}
+    designs = [{"design": "single"}, {"design": "pairs"}]
+    graphs = []
+    for more in ([], [wide]):
+        read = study([*designs, *more])
+        graphs.append(benefit_graph(compare_conditions(read, *filled(read, helped))))
+    assert graphs[0] == graphs[1]
+
+
+def test_a_curve_has_a_line_for_each_label(study):
+    curve = {"design": "curve", "examples": [5, "50%"]}
+    long = {"label": "long", "settings": ["stages.0.epochs=9"]}
+    read = study([{"design": "single"}, curve, curve | long])
+    drawn = learning_curves(compare_conditions(read, *filled(read, helped)))
+    assert all("alone, long" in svg for svg in drawn.values())
+
+
+def test_runs_on_other_documents_than_those_of_other_seeds_are_compared(study):
+    read = study([{"design": "single"}, {"design": "joint"}], seeds=[1, 2])
+    planned, rows = filled(read, helped)
+    for key, job in planned.jobs.items():
+        scores = {task: helped(task, job) for task in job.tasks}
+        size = 20 + job.recipe["seed"]  # each seed holds out another part of train
+        rows[key] = make_row(job, scores, {task: [s] * size for task, s in scores.items()})
+    results = compare_conditions(read, planned, rows)
+    assert {r.task for r in results if r.comparison and r.comparison.p is not None} == {
+        *("pos", "ner", "dep")
+    }
 
 
 def test_an_unknown_name_to_compare_with_is_refused(study):

@@ -18,7 +18,9 @@ Results = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="rows of runs; default: benchmarks/results/STUDY"),
 ]
-Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="seed=2")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="stages.0.epochs=2")
+]
 
 
 def open_study(

@@ -42,9 +42,11 @@ class EmbedderType:
 
     ``build`` creates one for training and reports wrong options by ``SourceLocation.error``.
     ``restore`` creates one of equal shapes from the options and the saved ``extra_files``, on any
-    device, also "meta"; it raises ``ModelError`` for invalid files.
+    device, also "meta"; it raises ``ModelError`` for invalid files. ``file_options`` are the
+    options that name files or folders, found as corpora are.
     """
 
     options: type[Options]
     build: Callable[[Any, BuildContext, SourceLocation], nn.Module]
     restore: Callable[[Any, Mapping[str, str]], nn.Module]
+    file_options: tuple[str, ...] = ()

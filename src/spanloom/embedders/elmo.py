@@ -304,4 +304,4 @@ def _restore(options: Options, files: Mapping[str, str]) -> Elmo:
     return Elmo(_read_shape(files.get(SHAPE, ""), SHAPE))
 
 
-KIND = EmbedderType(Options, _build, _restore)
+KIND = EmbedderType(Options, _build, _restore, file_options=("elmo", "options"))

@@ -266,4 +266,4 @@ def _numbers(fields: list[bytes]) -> Float[np.ndarray, " dim"]:
     return row
 
 
-KIND = EmbedderType(Options, build, restore)
+KIND = EmbedderType(Options, build, restore, file_options=("static",))

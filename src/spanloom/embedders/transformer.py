@@ -395,4 +395,4 @@ def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedCon
     return config
 
 
-KIND = EmbedderType(Options, _build, _restore)
+KIND = EmbedderType(Options, _build, _restore, file_options=("transformer",))

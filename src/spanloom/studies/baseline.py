@@ -50,15 +50,11 @@ def _named(cell: Cell, groups: Iterable[Cells], name: str) -> Cells | None:
     """Return the cells of the same task with such a trunk or sharing mode, or such a condition."""
     sharing, trunk = cell.variant.group
     wanted = {
-        *((cell.condition, (sharing, name)), (cell.condition, (name, trunk))),
         (name, (sharing, trunk)),
+        *((cell.condition, group) for group in ((sharing, name), (name, trunk))),
     }
-    for others in groups:
-        other = others[0]
-        is_same = (other.design, other.task) == (cell.design, cell.task)
-        if is_same and (other.condition, other.variant.group) in wanted:
-            return others
-    return None
+    of_task = [others for others in groups if others[0].task == cell.task]
+    return next((o for o in of_task if (o[0].condition, o[0].variant.group) in wanted), None)
 
 
 def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
@@ -82,6 +78,7 @@ def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
         for others in groups
         if (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
         and not (others[0].design == CURVE and others[0].partners)
+        and not others[0].label
     ]
     for wanted in _baseline_designs(cell):
         for others in same:
@@ -94,7 +91,7 @@ def _control(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
     """Return the cells of the task alone twice, for one that went on alone after other tasks."""
     if cell.design not in (TUNED, TUNED_PAIRS):
         return None
-    same = (others for others in groups if others[0].design == AGAIN)
+    same = (others for others in groups if others[0].design == AGAIN and not others[0].label)
     wanted = cell.task, cell.variant.group
     return next((o for o in same if (o[0].task, o[0].variant.group) == wanted), None)
 

@@ -201,9 +201,15 @@ def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 
 def _settings(study: Study, name: str, task: str | None = None) -> Settings:
-    """Return the settings of the first design of that name, if there is one."""
-    specs = (design.spec for design in study.designs if design.name == name)
-    return next((spec.settings_of(task) for spec in specs), ())
+    """Return the settings of the design of that name, of one without a label if there is one."""
+    specs = [design.spec for design in study.designs if design.name == name]
+    specs.sort(key=lambda spec: bool(spec.label))
+    return specs[0].settings_of(task) if specs else ()
+
+
+def _only(names: Sequence[str]) -> str | None:
+    """Return the only one of some tasks, None if there are several."""
+    return names[0] if len(names) == 1 else None
 
 
 def _pairs(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -238,7 +244,7 @@ def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         job = None
         for names in groups:
             is_last = names is groups[-1]
-            settings = spec.settings_of(names[0] if len(names) == 1 else None)
+            settings = spec.settings_of(_only(names))
             limits = () if size is None or not is_last else _limits(names, size)
             job = planner.run(names, (*settings, *limits), before=job)
         assert job is not None
@@ -266,9 +272,9 @@ def _curve(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         limits = [[name] for name in measured] if spec.limited == "measured" else [[*names]]
         for limited in limits if measured else ():
             sizes = _limits(limited, size)
-            own = spec.settings_of(limited[0] if len(names) == 1 else None)
+            own = spec.settings_of(_only(names))
             scored = [name for name in limited if name in measured]
-            settings = (*_settings(study, spec.of), *own, *sizes)
+            settings = (*_settings(study, spec.of, _only(names)), *own, *sizes)
             job = planner.run(names, settings, measured=scored)
             for task in scored:
                 others = "+".join(name for name in names if name != task)
@@ -293,8 +299,8 @@ def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         changes = tuple(
             f"{key}={_flow(value)}" for key, value in zip(spec.options, values, strict=True)
         )
-        own = spec.settings_of(names[0] if len(names) == 1 else None)
-        job = planner.run(names, (*_settings(study, spec.of), *own, *changes))
+        own = spec.settings_of(_only(names))
+        job = planner.run(names, (*_settings(study, spec.of, _only(names)), *own, *changes))
         for task in names:
             if task in measured:
                 yield planner.cell(GRID, "; ".join(changes), task, job)
@@ -364,7 +370,8 @@ def _oracle_job(
 ) -> Job:
     """Return the run of a task with its helpers, or alone if there are none."""
     if names := list(helpers):
-        return planner.run([task, *names], spec.settings or _settings(study, PAIRS))
+        design = PAIRS if PAIRS in spec.of else JOINT
+        return planner.run([task, *names], spec.settings or _settings(study, design))
     return planner.run([task], spec.settings_of(task) or _settings(study, SINGLE, task))
 
 

@@ -55,6 +55,8 @@ def execute(job: Job, folders: Folders, log: Log) -> Row:
         if path.is_file():
             return rows.from_json(path.read_bytes(), str(path))
         start = time.process_time()
+        if not train.run_folder(runs / job.key).exists():
+            _delete(runs / job.key)  # its row is lost, and so are its curves and own best weights
         plan = _train(job, folders.data, runs, log)
         row = _row(job, plan, runs / job.key, start, log)
         rows.save(row, folders.results)

@@ -19,7 +19,7 @@ _NAMED_PARTNERS = 2  # of a curve; more are counted, as their names would cover 
 
 
 def gain_matrix(results: Sequence[Result]) -> str | None:
-    """Draw the gain over the task alone: a row per condition, a column per task and metric.
+    """Draw gains: a row per condition, a column per task and metric.
 
     Returns None where nothing is compared.
     """
@@ -74,7 +74,9 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     compared = [
         r
         for r in with_first_metrics(results)
-        if r.comparison is not None and r.design == PAIRS and len(r.partners) == 1
+        if r.comparison is not None
+        and r.comparison.against == SINGLE
+        and (r.design, r.label, len(r.partners)) == (PAIRS, "", 1)
     ]
     if not compared:
         return None
@@ -109,7 +111,9 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
 
 
 def learning_curves(results: Sequence[Result]) -> dict[str, str]:
-    """Draw the scores of each task that has curves by number of examples, a line per partners.
+    """Draw the scores of tasks that have curves by number of examples.
+
+    There is a line for each set of partners and each label.
 
     Returns the drawings by what they show. All data, where it was learnt from too, is the last
     point.
@@ -127,7 +131,8 @@ def _learning_curve(results: Sequence[Result]) -> str:
     for r in results:
         size = "all" if r.examples is None else str(r.examples)
         point = size, 100 * r.scores.mean, 100 * r.scores.deviation
-        lines.setdefault(_beside(r.partners), []).append(point)
+        name = ", ".join(filter(None, (_beside(r.partners), r.label)))
+        lines.setdefault(name, []).append(point)
     sizes = sorted({size for points in lines.values() for size, _, _ in points}, key=_by_size)
     figure, axes = new_figure((5.5, 3.4))
     for name, points in lines.items():
@@ -180,7 +185,8 @@ def _beside(partners: Sequence[str]) -> str:
 
 
 def _has_curve(results: Sequence[Result], result: Result) -> bool:
-    return any(r.design == CURVE and r.task == result.task for r in results)
+    """Whether a task alone is the last point of a curve: one with its label, or none."""
+    return any((r.design, r.task, r.label) == (CURVE, result.task, result.label) for r in results)
 
 
 def _by_size(size: str) -> tuple[int, float]:

@@ -8,12 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from spanloom import embedders
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import TRUNK, Raw
 from spanloom.corpora.folder import locate
 from spanloom.corpora.places import places
+from spanloom.embedders import _minilm
 from spanloom.errors import RecipeError
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
@@ -99,8 +101,12 @@ def build_job(
 
 def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
     """Return the files and folders that embedders read, by their names in the recipe."""
-    values = (value for part in recipe.trunk for value in part.options.values())
-    names = [value for value in values if isinstance(value, str) and value]
+    names = [
+        name
+        for part in recipe.trunk
+        for key in embedders.load(part.name).file_options
+        if (name := part.options.get(key)) and name != _minilm.NAME  # which is of a package
+    ]
     existing = {name: [path for path in places(name, data) if path.exists()] for name in names}
     return {name: paths[0] for name, paths in existing.items() if paths}
 

@@ -139,16 +139,16 @@ def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str],
     if len(groups) > 1:
         names = "; ".join(" ".join(filter(None, group)) for group in sorted(groups))
         raise DataError(f"expected one trunk and sharing mode, got {names}")
-    again = {r.task: r.scores.mean for r in results if r.design == AGAIN and tuned}
-    gains = {(r.partners[0], r.task): _gain(r, again) for r in chosen}
+    has_again = any(r.design == AGAIN for r in results if tuned)
+    gains = {(r.partners[0], r.task): _gain(r, has_again) for r in chosen}
     finished = {pair: 100 * gain for pair, gain in gains.items() if gain is not None}
-    return chosen[0].design, AGAIN if again else SINGLE, finished
+    return chosen[0].design, AGAIN if has_again else SINGLE, finished
 
 
-def _gain(result: Result, again: Mapping[str, float]) -> float | None:
+def _gain(result: Result, has_again: bool) -> float | None:
     """Return the gain over the task alone, or alone twice; None if that is not finished."""
-    if again:
-        return result.scores.mean - again[result.task] if result.task in again else None
+    if has_again:
+        return None if result.control is None else result.control.gain
     if result.comparison is not None and result.comparison.against != SINGLE:
         against = result.comparison.against
         raise DataError(f"expected pairs that are compared with the task alone, got {against!r}")

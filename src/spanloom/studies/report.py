@@ -111,10 +111,12 @@ def _figures(results: Sequence[Result], against: Sequence[str]) -> list[str]:
     baseline, control = _names_of_baselines(against)
     curves = figures.learning_curves(results).items()
     over_all = [r for r in results if _is_compared_with_all(r)]
-    others = [r for r in results if not _is_compared_with_all(r)]
+    over_own = [r for r in results if _is_compared_without_label(r)]
+    others = [r for r in results if r not in over_all and r not in over_own]
     drawn = (
         (figures.gain_matrix(others), f"Gain over {baseline}, in points; arrows: significant."),
         (figures.gain_matrix(over_all), "Gain over all tasks together, in points."),
+        (figures.gain_matrix(over_own), "Gain over the same without its label, in points."),
         (figures.control_matrix(results), f"Gain over {control}."),
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not sure."),
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
@@ -131,6 +133,15 @@ def _names_of_baselines(against: Sequence[str]) -> tuple[str, str]:
 
 def _is_compared_with_all(result: Result) -> bool:
     return result.comparison is not None and result.comparison.against == JOINT
+
+
+def _is_compared_without_label(result: Result) -> bool:
+    """Whether a result is compared with the same condition without its label."""
+    return bool(
+        result.label
+        and result.comparison is not None
+        and f"{result.comparison.against}, {result.label}" == result.condition
+    )
 
 
 def _table(results: Sequence[Result], against: Sequence[str]) -> str:

@@ -10,7 +10,13 @@ from statistics import fmean
 
 from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import DocumentCounts, loads, paired_over_seeds
+from spanloom.metrics.bootstrap import (
+    DocumentCounts,
+    loads,
+    on_same_documents,
+    paired_by_seed,
+    paired_over_seeds,
+)
 from spanloom.studies.baseline import baseline_and_control, name_of_baseline
 from spanloom.studies.comparison import Scores, holm, is_higher
 from spanloom.studies.row import Row, Split, own_name
@@ -210,12 +216,13 @@ def _compare(
     """Return a comparison over the seeds that both have; None without such, or on other data."""
     if baseline is None or _source(cells[0]) != _source(baseline[0]):
         return None
-    seeds = {cell.variant.seed for cell in cells} & {cell.variant.seed for cell in baseline}
+    seeds = {*map(_seed, cells)} & {*map(_seed, baseline)}
     if not seeds:
         return None
     split, task, metric, k = study.spec.score, result.task, result.metric, study.spec.k
     runs = [
-        [rows[c.job.key] for c in side if c.variant.seed in seeds] for side in (cells, baseline)
+        [rows[c.job.key] for c in sorted(side, key=_seed) if _seed(c) in seeds]
+        for side in (cells, baseline)
     ]
     scores, base = (Scores.of([_value(row, task, split, metric) for row in side]) for side in runs)
     direction = ""
@@ -226,6 +233,10 @@ def _compare(
     against, gain = name_of_baseline(cells[0], baseline[0]), scores.mean - base.mean
     updates = _updates_to_equal(runs[0], runs[1], task)
     return Comparison(against, base, gain, _p_value(*counts), direction, updates)
+
+
+def _seed(cell: Cell) -> int:
+    return cell.variant.seed
 
 
 def _updates_to_equal(runs: Sequence[Row], baseline: Sequence[Row], task: str) -> float | None:
@@ -251,12 +262,15 @@ def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | 
 def _p_value(
     counts: Sequence[DocumentCounts | None], baseline: Sequence[DocumentCounts | None]
 ) -> float | None:
-    """Return p, None where counts are missing or of too few documents."""
+    """Return p, None where counts are missing or of too few documents.
+
+    Both sides have the same seeds in the same order.
+    """
     a = [run for run in counts if run is not None]
     b = [run for run in baseline if run is not None]
     if len(a) < len(counts) or len(b) < len(baseline) or len(a[0].rows) < FEW_DOCUMENTS:
         return None
-    return paired_over_seeds(a, b)
+    return paired_over_seeds(a, b) if on_same_documents(a) else paired_by_seed(a, b)
 
 
 def _correct_p_values(results: Sequence[Result]) -> list[Result]:

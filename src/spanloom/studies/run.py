@@ -30,6 +30,7 @@ class _Queue:
     keep_models: bool
     rows: Mapping[str, Row] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
+    planned: Mapping[str, Job] = field(default_factory=dict)
     running: dict[str, Job] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     deaths: Counter[str] = field(default_factory=Counter)
@@ -70,10 +71,14 @@ class _Queue:
             self.log(f"{job.name} ({job.key}): its worker died; it goes on from its checkpoint")
 
     def clean(self) -> None:
-        """Delete the models of finished runs from which no missing run starts."""
+        """Delete the models of finished runs from which no run without a row starts.
+
+        Runs that failed or were not chosen count, too: a later command may execute them.
+        """
         if self.keep_models:
             return
-        needed = {job.before.key for job in self.missing if job.before is not None}
+        without_row = (job for key, job in self.planned.items() if key not in self.rows)
+        needed = {job.before.key for job in without_row if job.before is not None}
         for key in (self.jobs.keys() & self.rows.keys()) - needed:
             if (self.folders.runs / f"{key}.lock").exists():
                 delete_model(self.jobs[key], self.folders.runs)
@@ -98,6 +103,7 @@ def run(
     queue = _Queue(folders, log, keep_models)
     while True:
         planned = plan(study, folders.data, rows.read)
+        queue.planned = planned.jobs
         chosen = {key: job for key, job in planned.jobs.items() if only(job)}
         queue.update(chosen, rows.read(planned.jobs))
         queue.clean()
@@ -128,7 +134,7 @@ def _drain(queue: _Queue, rows: Rows, executor: Executor, estimates: Estimates) 
             break  # what is left waits for a run that failed
         outcome = executor.wait()
         queue.finish(outcome)
-        queue.update(queue.jobs, rows.read(queue.jobs))
+        queue.update(queue.jobs, rows.read(queue.planned))
         if outcome.row is not None:
             estimates.add(outcome.row)
             _report(queue, outcome.row, executor.size, estimates, time.monotonic() - start)

@@ -14,6 +14,7 @@ from spanloom.config.options import Options, did_you_mean, validate_options
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import Examples, Name, Raw, Sharing
 from spanloom.config.yaml import SourceLocation
+from spanloom.errors import RecipeError
 from spanloom.studies.row import Split
 
 Settings = tuple[str, ...]
@@ -230,6 +231,7 @@ def load(path: Path, settings: Settings = ()) -> Study:
         for row, raw in enumerate(spec.designs)
     )
     study = Study(path, spec, base, designs)
+    _check_seeds(study, settings)
     _check_names(study, loaded.location)
     return study
 
@@ -250,6 +252,19 @@ def _design(raw: Raw, location: SourceLocation) -> Design:
     return Design(name, validate_options(DESIGNS[name], options, location, ("design",)))
 
 
+def _check_seeds(study: Study, settings: Settings) -> None:
+    """Raise ``RecipeError`` where settings or a grid set the seed, which every run has already."""
+    specs = [design.spec for design in study.designs]
+    own = (spec.settings for spec in specs)
+    of_tasks = (further for spec in specs for further in spec.task_settings.values())
+    keys = {setting.partition("=")[0] for setting in chain(settings, study.spec.settings)}
+    keys |= {setting.partition("=")[0] for setting in chain(*own, *of_tasks)}
+    keys |= {key for spec in specs if isinstance(spec, GridSpec) for key in spec.options}
+    if "seed" in {key.strip() for key in keys}:
+        problem = "settings: a run has the seed of its place in seeds; set seeds, not seed"
+        raise RecipeError(str(study.path), None, problem)
+
+
 def _check_names(study: Study, location: SourceLocation) -> None:
     """Raise ``RecipeError`` for an unknown task, and for one that the recipe has already."""
     for name in study.spec.single_only:
@@ -264,7 +279,7 @@ def _check_names(study: Study, location: SourceLocation) -> None:
         for key, names, choices in _named_tasks(study, design.spec):
             _check_tasks(names, choices, at.location_of(key))
         if isinstance(design.spec, OracleSpec):
-            _check_oracle(study, design.spec, at)
+            _check_oracle(study.designs[:row], design.spec, at)
 
 
 def _named_tasks(
@@ -294,10 +309,10 @@ def _check_tasks(
             raise location.error(f"no task {name!r}{did_you_mean(name, valid_names)}")
 
 
-def _check_oracle(study: Study, spec: OracleSpec, location: SourceLocation) -> None:
-    """Raise ``RecipeError`` where the study lacks the designs that an oracle reads."""
-    names = {design.name for design in study.designs if not design.spec.label}
+def _check_oracle(earlier: Iterable[Design], spec: OracleSpec, location: SourceLocation) -> None:
+    """Raise ``RecipeError`` where the designs that an oracle reads do not stand before it."""
+    names = {design.name for design in earlier if not design.spec.label}
     for name in sorted(spec.designs_read - names):
         raise location.location_of("of").error(
-            f"needs the design {name!r} without a label in this study, too"
+            f"needs the design {name!r} without a label before it in this study"
         )
