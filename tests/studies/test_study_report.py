@@ -102,8 +102,9 @@ def test_the_table_counts_who_is_higher_and_who_is_lower(study):
     assert table["pairs, lower"] == ["0", "0", "1", "", ""]
 
 
-def test_the_table_of_one_seed_counts_nothing(study):
-    read = study(DESIGNS[:2])
+@pytest.mark.parametrize("further", [{}, {"task_seeds": {"ner": [2]}}])
+def test_the_table_of_one_seed_counts_nothing(study, further):
+    read = study([DESIGNS[0] | further, DESIGNS[1]])
     text = condition_table(compare_conditions(read, *filled(read, helped)))
     lines = [re.findall(r"<t[dh][^>]*>([^<]*)", row) for row in text.split("<tr>")[1:]]
     assert [line[0] for line in lines[-2:]] == ["with dep", "pairs, mean"]

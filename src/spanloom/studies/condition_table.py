@@ -19,9 +19,9 @@ def condition_table(results: Sequence[Result]) -> str:
     """Return a row per condition, a column per reported score, and the arrows of each row.
 
     Rows of a design with several conditions, as pairs, end with their mean and numbers of arrows.
-    With one seed nothing is known of deviations, so arrows and their numbers are left out.
+    Where comparisons have one seed nothing is known of deviations, so there are no arrows.
     """
-    has_arrows = any(len(r.seeds) > 1 for r in results)
+    has_arrows = any(r.comparison is not None and r.comparison.baseline.count > 1 for r in results)
     columns = names_of_scores(results)
     by_design: dict[str, dict[str, list[Result]]] = {}
     for r in results:
