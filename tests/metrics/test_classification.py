@@ -19,6 +19,19 @@ from spanloom.metrics.classification import (
 
 CLOSE = {"rel": 1e-9, "abs": 1e-12}
 LABELS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab")), min_size=1, max_size=12)
+
+
+@given(LABELS)
+def test_counts_of_two_labels_are_those_of_matthews_correlation(pairs):
+    report = ClassificationReport("x", tuple(pairs))
+    assert report.per_document_counts()["mcc"].value == pytest.approx(max(0.0, report.mcc), **CLOSE)
+
+
+def test_three_labels_have_no_counts_of_matthews_correlation():
+    report = ClassificationReport("x", (("a", "b"), ("c", None)))
+    assert "mcc" not in report.per_document_counts()
+
+
 VALUES = st.lists(
     st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(float)), min_size=2, max_size=9
 )

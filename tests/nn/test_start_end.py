@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertConfig, BertForQuestionAnswering
 
+from spanloom.nn.classifier import TextClassifier
 from spanloom.nn.regressor import TextRegressor
 from spanloom.nn.start_end import StartEndScorer
 
@@ -27,13 +28,15 @@ def made(sizes, seed=0):
     return StartEndScorer(DIM, 0.0), words.requires_grad_(), openings.requires_grad_()
 
 
-@pytest.mark.parametrize("head", ["answers", "numbers"])
+@pytest.mark.parametrize("head", ["answers", "classes", "numbers"])
 def test_last_scores_are_not_rounded_to_bf16(head):
     """Rounded ones would have ties: texts of one number, words of one score."""
     torch.manual_seed(0)
     vectors = torch.randn(500, DIM)
     if head == "answers":
         part, inputs = StartEndScorer(DIM, 0.0), (vectors, vectors[:1])
+    elif head == "classes":
+        part, inputs = TextClassifier(DIM, num_labels=3, dropout=0.0), (vectors,)
     else:
         part, inputs = TextRegressor(DIM, dropout=0.0), (vectors,)
         torch.nn.init.normal_(part.score.weight)
@@ -44,47 +47,50 @@ def test_last_scores_are_not_rounded_to_bf16(head):
 
 @st.composite
 def cases(draw):
-    """Sizes of units, and which rows are right."""
+    """Sizes of units, and right answers: first row, last row, unit."""
     sizes = draw(UNITS)
-    row = st.lists(st.booleans(), min_size=2, max_size=2)
-    size = sum(sizes) + len(sizes)
-    return sizes, torch.tensor(draw(st.lists(row, min_size=size, max_size=size)))
+    answers = set()
+    for unit, (start, end) in enumerate(bounds(sizes).tolist()):
+        rows = st.sampled_from([*range(start, end), sum(sizes) + unit])
+        answers |= {(*pair, unit) for pair in draw(st.sets(st.tuples(rows, rows), max_size=3))}
+    return sizes, torch.tensor(sorted(answers), dtype=torch.long).view(-1, 3)
 
 
+def expected_loss(scores, sizes, answers, *, has_no_answer):
+    """The loss by sums over every start and every end."""
+    total = 0.0
+    for unit, (a, b) in enumerate(bounds(sizes).tolist()):
+        rows = [*range(a, b), *([sum(sizes) + unit] if has_no_answer else [])]
+        right = {(first, last) for first, last, own in answers if own == unit}
+        right &= {(first, last) for first in rows for last in rows}
+        starts, ends = ({row: math.exp(scores[row][c]) for row in rows} for c in (0, 1))
+        if right:
+            mass = sum(starts[first] * ends[last] for first, last in right)
+            total -= math.log(mass / sum(starts.values()) / sum(ends.values()))
+    return total
+
+
+@pytest.mark.parametrize("has_no_answer", [True, False])
 @given(cases(), st.integers(0, 9))
-def test_the_loss_is_that_of_each_unit_by_itself(case, seed):
-    sizes, right = case
+def test_the_loss_is_that_of_each_unit_by_itself(has_no_answer, case, seed):
+    sizes, answers = case
     head, words, openings = made(sizes, seed)
-    losses = head.loss(words, openings, bounds(sizes), right)
+    losses = head.loss(words, openings, bounds(sizes), answers, has_no_answer=has_no_answer)
     scores = head(words, openings).tolist()
-    for column, name in enumerate(("start", "end")):
-        total, count = 0.0, 0
-        for unit, (a, b) in enumerate(bounds(sizes).tolist()):
-            rows = [*range(a, b), sum(sizes) + unit]
-            chances = {row: math.exp(scores[row][column]) for row in rows}
-            gold = sum(chances[row] for row in rows if right[row, column])
-            if gold:
-                total -= math.log(gold / sum(chances.values()))
-                count += 1
-        assert losses[name].item() == pytest.approx(total, abs=1e-4)
-    (losses["start"] + losses["end"]).backward()
+    expected = expected_loss(scores, sizes, answers.tolist(), has_no_answer=has_no_answer)
+    assert losses["span"].item() == pytest.approx(expected, abs=1e-4)
+    losses["span"].backward()
     for each in (words, openings, head.score.weight):
         assert torch.isfinite(each.grad).all()
 
 
-@given(cases(), st.integers(0, 9))
-def test_without_no_answer_the_softmax_is_over_words_alone(case, seed):
-    sizes, right = case
-    head, words, openings = made(sizes, seed)
-    losses = head.loss(words, openings, bounds(sizes), right, has_no_answer=False)
-    scores = head(words, openings).detach()
-    for column, name in enumerate(("start", "end")):
-        total = 0.0
-        for a, b in bounds(sizes).tolist():
-            gold = scores[a:b, column][right[a:b, column]]
-            if len(gold):
-                total += float(scores[a:b, column].logsumexp(0) - gold.logsumexp(0))
-        assert losses[name].item() == pytest.approx(total, abs=1e-4)
+def test_the_start_of_one_answer_and_the_end_of_another_are_no_answer():
+    words = torch.tensor([[9.0, 0, 0, 0], [0, 9.0, 0, 0], [0, 0, 9.0, 0]])
+    head = StartEndScorer(4, 0.0)
+    head.score.weight.data = torch.tensor([[1.0, 0, -1, 0], [-1, 0, 1, 0]])  # from 0 to 2
+    answers = torch.tensor([[0, 0, 0], [2, 2, 0]])
+    loss = head.loss(words, torch.zeros(1, 4), bounds([3]), answers, has_no_answer=False)["span"]
+    assert loss.item() > 8
 
 
 def test_scores_and_loss_are_those_of_berts_own_head():
@@ -106,9 +112,7 @@ def test_scores_and_loss_are_those_of_berts_own_head():
     head = StartEndScorer(DIM, 0.0)
     head.score.weight.data = bert.qa_outputs.weight.data
     openings, words = hidden[:, 0], hidden[:, 1:].flatten(0, 1)  # [CLS], and all that follows
-    right = torch.zeros(10, 2, dtype=torch.bool)
-    right[1, 0] = right[3, 1] = True
-    right[9] = True  # the second has no answer
+    right = torch.tensor([[1, 3, 0], [9, 9, 1]])  # the second has no answer
     losses = head.loss(words, openings, bounds([4, 4]), right)
     mean = sum(losses.values()) / 4  # two units, starts and ends
     torch.testing.assert_close(mean, theirs.loss)
@@ -121,19 +125,18 @@ def test_scores_and_loss_are_those_of_berts_own_head():
 @pytest.mark.parametrize("scale", [1e3, 1e6])
 def test_scores_far_apart_make_a_large_loss_and_a_gradient(scale):
     head, words, openings = made([3])
-    right = torch.zeros(4, 2, dtype=torch.bool)
-    row = int((head(words, openings)[:, 0]).argmin())
-    right[row] = True
-    loss = head.loss(words * scale, openings * scale, bounds([3]), right)["start"]
-    spread = head(words * scale, openings * scale)[:, 0]
-    assert loss.item() == pytest.approx((spread.max() - spread.min()).item(), rel=1e-4)
+    first, last = head(words, openings).argmin(0).tolist()
+    right = torch.tensor([[first, last, 0]])
+    loss = head.loss(words * scale, openings * scale, bounds([3]), right)["span"]
+    spread = head(words * scale, openings * scale)
+    assert loss.item() == pytest.approx((spread.amax(0) - spread.amin(0)).sum().item(), rel=1e-4)
     loss.backward()
     assert words.grad.abs().sum() > 0
 
 
 def test_units_without_a_right_row_teach_nothing():
     head, words, openings = made([2, 3])
-    losses = head.loss(words, openings, bounds([2, 3]), torch.zeros(7, 2, dtype=torch.bool))
+    losses = head.loss(words, openings, bounds([2, 3]), torch.zeros(0, 3, dtype=torch.long))
     for loss in losses.values():
         assert loss.item() == 0.0
         loss.backward(retain_graph=True)
@@ -146,8 +149,7 @@ def test_there_are_two_vectors_and_nothing_else():
 
 def test_half_precision_is_summed_in_full():
     head, words, openings = made([4, 2])
-    right = torch.zeros(8, 2, dtype=torch.bool)
-    right[1] = right[7] = True
+    right = torch.tensor([[1, 1, 0], [7, 7, 1]])
     exact = head.loss(words, openings, bounds([4, 2]), right)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         rough = head.loss(words, openings, bounds([4, 2]), right)

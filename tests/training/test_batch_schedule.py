@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.config.specs import StageSpec
+from spanloom.data.instance_readers import InstanceReader, QuestionReader, TextReader
+from spanloom.data.instances import Prompt
 from spanloom.training.batch_schedule import TrainBatch, deal, draw_epoch
 
 STAGE = StageSpec(tasks=("steps", "names"), batch_words=20)
@@ -96,6 +98,20 @@ def test_batches_of_sentences_have_every_word_once_and_in_random_order(data, dra
     assert seen == Counter(
         (row, i) for row in mine.gold for i in range(len(mine.tokenized[row].tokens))
     )
+
+
+@pytest.mark.parametrize("reader", [TextReader(), QuestionReader()])
+def test_a_text_that_counts_as_one_sentence_has_the_windows_of_use(data, draw, reader):
+    mine = data["names"]
+    task = replace(mine.task, reader=InstanceReader(reader))
+    asked = [replace(text, queries=(Prompt(("who",), ((9,),)),)) for text in mine.tokenized]
+    whole = {"names": replace(mine, task=task, tokenized=asked)}
+    stage = STAGE.model_copy(update={"batch_sentences": 6, "tasks": ("names",)})
+    units = [unit for update in draw(stage, whole) for b in update for unit in b.instances]
+    assert any(len(unit.sentences) > 1 for unit in units)
+    assert {len(unit.windows) for unit in units} == {1}  # they fit
+    texts = sum(len(text.sentences) > 0 for row, text in enumerate(asked) if row in mine.gold)
+    assert len(units) == texts
 
 
 def test_the_same_question_has_the_same_answer(data, draw):

@@ -162,8 +162,8 @@ class TextReader:
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return 1 if the first of two texts is too long."""
-        a, b = tokens.text_pair[0] if tokens.text_pair else (0, 0)
-        return int(not _fits(tokens.pieces[a:b], window))
+        (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, 0))
+        return int(num_pieces(tokens.pieces[a:b]) > _room(window, tokens.pieces[c:d]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,8 @@ class QuestionReader:
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return the number of queries that are too long."""
-        return sum(not _fits(query.pieces, window) for query in tokens.queries)
+        room = _room(window, tokens.pieces)
+        return sum(num_pieces(query.pieces) > room for query in tokens.queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,7 @@ class ChoiceReader:
         bounds = tuple((b - a + start, b - a + end) for start, end in choices)
         text = (*tokens.tokens[a:b], *wording.tokens)
         pieces = (*tokens.pieces[a:b], *wording.pieces)
-        room = max(1, limits.window // 2, limits.window - num_pieces(pieces) - _SEPARATORS)
+        room = max(1, _room(limits.window, pieces))
         for first, last in pack(list(map(len, tokens.pieces[c:d])), room) or [(0, 0)]:
             part = slice(c + first, c + last)
             # a single word may have more pieces than fit: the first ones are kept
@@ -339,7 +340,7 @@ def _build_text_instance(
     document: int, tokens: TokenizedDocument, prompt: Prompt, limits: InstanceLimits
 ) -> Instance:
     """Return one instance of all sentences, in windows with room for the prompt."""
-    kept = _truncate(prompt, limits.window)
+    kept = _truncate(prompt, _room(limits.window, tokens.pieces))
     lengths = [num_pieces(tokens.pieces[a:b]) for a, b in tokens.sentences]
     prompt_size = num_pieces(kept.pieces) + _SEPARATORS if kept.pieces else 0
     windows = pack(lengths, 1 if limits.isolate_sentences else limits.window - prompt_size)
@@ -371,18 +372,18 @@ def _part(tokens: TokenizedDocument, first: int, last: int) -> TokenizedDocument
     )
 
 
-def _truncate(prompt: Prompt, window: int) -> Prompt:
-    """Return the first words of a prompt that fit before a text."""
-    if _fits(prompt.pieces, window):
+def _truncate(prompt: Prompt, room: int) -> Prompt:
+    """Return the first words of a prompt that fit into ``room`` pieces."""
+    if num_pieces(prompt.pieces) <= room:
         return prompt
     ends = accumulate(map(len, prompt.pieces))
-    num_words = sum(end <= window // 2 for end in ends)
+    num_words = sum(end <= room for end in ends)
     return replace(prompt, tokens=prompt.tokens[:num_words], pieces=prompt.pieces[:num_words])
 
 
-def _fits(pieces: Pieces, window: int) -> bool:
-    """Whether a prompt fits before a text."""
-    return num_pieces(pieces) <= window // 2
+def _room(window: int, text: Pieces) -> int:
+    """Return how many pieces of a prompt fit into a window with a text; at least half of it."""
+    return max(window // 2, window - num_pieces(text) - _SEPARATORS)
 
 
 def _concatenate(first: Prompt, second: Prompt) -> Prompt:

@@ -206,11 +206,11 @@ def paired_over_seeds(
     """Return the two-sided p-value of the difference of two systems, each trained several times.
 
     Each resample draws documents, the same for both systems, and runs of each system, all with
-    replacement; counts of the drawn runs are added up. A few runs vary less than those that might
-    have been, by n / (n - 1), and their spread is known badly: so the drawn runs' distance from
-    their mean is widened, for n runs by the root of that, and for both systems by the ratio of
-    Student's quantile to the normal one. With one run each it is ``paired``. Raises ``DataError``
-    as ``paired``, and where a system has no run.
+    replacement; what is compared is the mean of the metric over runs. A few runs vary less than
+    those that might have been, by n / (n - 1), and their spread is known badly: so the drawn runs'
+    distance from their mean is widened, for n runs by the root of that, and for both systems by the
+    ratio of Student's quantile to the normal one. With one run each it is ``paired``. Raises
+    ``DataError`` as ``paired``, and where a system has no run.
     """
     if not first or not second:
         raise DataError("paired bootstrap: expected at least one run of each system, got none")
@@ -219,7 +219,7 @@ def paired_over_seeds(
     metric = first[0].spec.of
     rng = np.random.default_rng(seed)
     stacks = [np.stack([run.rows for run in runs]) for runs in (first, second)]
-    observed = np.subtract(*(metric(stack.sum((0, 1))) for stack in stacks))
+    observed = np.subtract(*(metric(stack.sum(1)).mean() for stack in stacks))
     num_documents = stacks[0].shape[1]
     widening = _student_widening(sum(len(stack) - 1 for stack in stacks))
     block_size = max(1, CELLS // num_documents)
@@ -230,7 +230,9 @@ def paired_over_seeds(
         scores = []
         for stack in stacks:
             runs = _draw_runs(rng, len(stack), num_draws, widening)
-            scores.append(metric(np.einsum("nr,nd,rdc->nc", runs, documents, stack, optimize=True)))
+            scores.append(
+                (runs * metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True))).mean(1)
+            )
         num_extreme += int(
             (np.abs(scores[0] - scores[1] - observed) >= abs(observed) - 1e-12).sum()
         )
@@ -258,20 +260,19 @@ def paired_by_seed(
         _check_comparable("paired bootstrap", run, other)
     metric, rng = first[0].spec.of, np.random.default_rng(seed)
     sides = [[run.rows for run in runs] for runs in (first, second)]
-    observed = np.subtract(*(metric(np.concatenate(side).sum(0)) for side in sides))
+    means = [np.stack([metric(rows.sum(0)) for rows in side]).mean() for side in sides]
+    observed = means[0] - means[1]
     widening = _student_widening(len(first) - 1)
     block_size = max(1, CELLS // sum(map(len, sides[0])))
     num_extreme = 0
     for start in range(0, resamples, block_size):
         num_draws = min(block_size, resamples - start)
         runs = _draw_runs(rng, len(first), num_draws, widening)
-        documents = [
-            runs[:, [row]] * _draw(rng, len(rows), num_draws) for row, rows in enumerate(sides[0])
-        ]
-        scores = [
-            metric(np.stack([w @ rows for w, rows in zip(documents, side, strict=True)]).sum(0))
-            for side in sides
-        ]
+        documents = [_draw(rng, len(rows), num_draws) for rows in sides[0]]
+        scores = []
+        for side in sides:
+            columns = [metric(w @ rows) for w, rows in zip(documents, side, strict=True)]
+            scores.append((runs * np.stack(columns, axis=1)).mean(1))
         num_extreme += int(
             (np.abs(scores[0] - scores[1] - observed) >= abs(observed) - 1e-12).sum()
         )

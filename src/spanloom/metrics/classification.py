@@ -88,7 +88,8 @@ class ClassificationReport:
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the terms of accuracy: each text is one item, right or wrong.
 
-        With a negative label also those of micro F1, to which a text with it adds no item.
+        With a negative label also those of micro F1, to which a text with it adds no item; with two
+        labels those of Matthews' correlation, which is Pearson's of 0 and 1.
         """
         counts = {"accuracy": scores_per_document([float(a == b) for a, b in self.pairs])}
         if self.negative_label is not None:
@@ -98,6 +99,11 @@ class ClassificationReport:
                 for a, b in self.pairs
             ]
             counts["micro_f1"] = counts_per_document(items)
+        labels = {label for pair in self.pairs for label in pair}
+        if len(labels) <= 2:
+            one = max(labels, key=str, default=None)
+            codes = [(float(a == one), float(b == one)) for a, b in self.pairs]
+            counts["mcc"] = numbers_per_document(codes)
         return counts
 
     def metrics(self) -> dict[str, float]:

@@ -23,8 +23,11 @@ class TextClassifier(nn.Module):
         self, cls_vectors: Float[Tensor, "instance dim"]
     ) -> Float[Tensor, "instance label"]:
         """Return the unnormalised score of each label for each instance."""
-        scores: Tensor = self.score(self.dropout(cls_vectors))
-        return scores.float()
+        inputs = self.dropout(cls_vectors)
+        # scores of 8 bits would have ties among labels
+        with torch.autocast(inputs.device.type, enabled=False):
+            scores: Tensor = self.score(inputs.float())
+        return scores
 
     def loss(
         self, cls_vectors: Float[Tensor, "instance dim"], target: Int[Tensor, " instance"]

@@ -1,7 +1,7 @@
 """Extractive QA: scores of an answer's first and last word (SpEx-BERT, section 3.1)."""
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from spanloom.nn.dropout import Dropout
@@ -36,16 +36,18 @@ class StartEndScorer(nn.Module):
         words: Float[Tensor, "word dim"],
         cls_vectors: Float[Tensor, "instance dim"],
         instances: Int[Tensor, "instance 2"],
-        is_gold: Bool[Tensor, "row 2"],
+        gold: Int[Tensor, "answer 3"],
         *,
         has_no_answer: bool = True,
     ) -> Losses:
-        """Return the summed negative log-likelihoods of starts and of ends (equation 6).
+        """Return the summed negative log-likelihoods of start and end together (equation 6).
 
-        ``instances`` are contiguous bounds in the words; ``is_gold`` marks rows of ``forward``. The
-        probabilities of several gold rows of an instance are added; an instance without any is
-        not learnt from. Unless it ``has_no_answer``, the softmax is over words alone, as in
-        equation 5, and gold rows of "no answer" are ignored.
+        ``instances`` are contiguous bounds in the words; ``gold`` has the rows of ``forward`` of
+        each answer's first and last word, and its instance. The probabilities of several answers of
+        an instance are added, not those of their starts and ends: the start of one and the end of
+        another are no answer. An instance without any is not learnt from. Unless it
+        ``has_no_answer``, the softmax is over words alone, as in equation 5, and gold rows of "no
+        answer" are ignored.
         """
         scores = self(words, cls_vectors)
         instance = torch.arange(len(instances), device=scores.device)
@@ -53,17 +55,14 @@ class StartEndScorer(nn.Module):
         instance_of = instance.repeat_interleave(lengths)
         if has_no_answer:
             instance_of = torch.cat([instance_of, instance])
-        scores, is_gold = scores[: len(instance_of)], is_gold[: len(instance_of)]
-        losses = {}
-        for column, name in enumerate(("start", "end")):
-            gold_rows = is_gold[:, column].nonzero()[:, 0]
-            log_partition = _group_logsumexp(scores[:, column], instance_of, len(instances))
-            gold_score = _group_logsumexp(
-                scores[gold_rows, column], instance_of[gold_rows], len(instances)
-            )
-            learnt = instance_of[gold_rows].unique()
-            losses[name] = (log_partition - gold_score)[learnt].sum()
-        return losses
+        scores = scores[: len(instance_of)]
+        first, last, answered = gold[(gold[:, :2] < len(scores)).all(1)].unbind(1)
+        log_partition = sum(
+            _group_logsumexp(column, instance_of, len(instances)) for column in scores.unbind(1)
+        )
+        answer_scores = scores[first, 0] + scores[last, 1]
+        gold_score = _group_logsumexp(answer_scores, answered, len(instances))
+        return {"span": (log_partition - gold_score)[answered.unique()].sum()}
 
 
 def _group_logsumexp(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float, Int
 from pydantic import Field
 from torch import Tensor
 
@@ -29,8 +29,9 @@ TokenBounds = Float[np.ndarray, "row 2"]  # scores as first and as last word
 ChoiceProbs = tuple[float, ...]  # of each choice, adding up to 1 at most
 
 
-# gold starts and ends as rows of ``nn.start_end``: all words, then "no answer" per instance
-AnswerTargets = Bool[Tensor, "row 2"]
+# first and last word as rows of ``nn.start_end`` (all words, then "no answer" per instance), and
+# the instance
+AnswerTargets = Int[Tensor, "answer 3"]
 
 
 class ExtractOptions(TextOptions):
@@ -64,7 +65,7 @@ class ExtractTask(LayerTask):
 
     dropout: float
 
-    loss_names = ("start", "end")
+    loss_names = ("span",)
 
     @property
     def has_no_answer(self) -> bool:
@@ -78,7 +79,7 @@ class ExtractTask(LayerTask):
     def loss(
         self, head: StartEndScorer, vectors: HeadInputs, batch: Batch, targets: AnswerTargets
     ) -> Losses:
-        """Return the losses of starts and of ends."""
+        """Return the loss of starts and ends."""
         return head.loss(
             vectors.word_vectors,
             cls_vectors(vectors),
@@ -89,10 +90,7 @@ class ExtractTask(LayerTask):
 
     def count_items(self, batch: Batch, targets: AnswerTargets) -> int:
         """Return the number of instances that have an answer."""
-        rows, num_words = targets[:, 0].nonzero()[:, 0], len(targets) - len(batch.instances)
-        ends = batch.instances[:, 1].contiguous()
-        instances = torch.searchsorted(ends, rows[rows < num_words], right=True)
-        return len(torch.cat([instances, rows[rows >= num_words] - num_words]).unique())
+        return len(targets[:, 2].unique())
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,23 +193,21 @@ def cls_vectors(vectors: HeadInputs) -> Float[Tensor, "instance dim"]:
 def collate_answers(
     instances: Sequence[Instance], right: Iterable[Sequence[Bounds] | None]
 ) -> AnswerTargets:
-    """Mark right answers in the words of a batch, and "no answer" after them.
+    """Return the right answers in the words of a batch, and "no answer" after them.
 
     ``right`` has, per instance, the bounds of all right answers in its words, none for "no answer";
     None if the answer is unknown.
     """
     bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
-    starts: list[int] = []
-    ends: list[int] = []
-    for none, (base, bounds) in enumerate(zip(bases, right, strict=False), bases[-1]):
+    rows: list[tuple[int, int, int]] = []
+    for number, (base, bounds) in enumerate(zip(bases, right, strict=False)):
         if bounds is None:
             continue
-        starts += [base + start for start, _ in bounds] or [none]
-        ends += [base + end - 1 for _, end in bounds] or [none]
-    rows = torch.zeros(bases[-1] + len(instances), 2, dtype=torch.bool)
-    rows[starts, 0] = True
-    rows[ends, 1] = True
-    return rows
+        none = bases[-1] + number
+        rows += [(base + a, base + b - 1, number) for a, b in dict.fromkeys(bounds)] or [
+            (none, none, number)
+        ]
+    return torch.tensor(rows, dtype=torch.long).view(-1, 3)
 
 
 def iter_scores(

@@ -10,7 +10,7 @@ from random import Random
 from spanloom.config.specs import StageSpec
 from spanloom.data.blocks import BlockReader, Blocks
 from spanloom.data.collate import bucket_by_length
-from spanloom.data.instance_readers import PromptTokenizer
+from spanloom.data.instance_readers import PromptTokenizer, QuestionReader, TextReader
 from spanloom.data.instances import Instance, InstanceLimits
 from spanloom.training import samplers
 from spanloom.training.prepare import TaskData
@@ -97,10 +97,14 @@ class _BatchIterator:
         return groups
 
     def _by_sentences(self, rng: Random) -> list[list[Instance]]:
-        """Group random sentences, so many at a time; the last group may have fewer."""
+        """Group random sentences, so many at a time; the last group may have fewer.
+
+        A text that is judged or asked about as a whole counts as one, read in windows as in use.
+        """
         assert self.num_sentences is not None
+        is_whole = isinstance(self.data.task.reader.reader, TextReader | QuestionReader)
         sentences = self._instances(
-            InstanceLimits(self.window, self.window, isolate_sentences=True)
+            InstanceLimits(self.window, self.window, isolate_sentences=not is_whole)
         )
         rng.shuffle(sentences)
         starts = range(0, len(sentences), self.num_sentences)

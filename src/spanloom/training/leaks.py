@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from spanloom.annotation.text_pairs import text_pair
 from spanloom.document import Document
 from spanloom.quantity import quantity
-from spanloom.tokenization import WordTokenizer, words_of
+from spanloom.tokenization import given_words, word_tokenizer
 
 MIN_SENTENCE_WORDS = 8  # of a sentence that is only part of a text; shorter ones occur anywhere
+_BRACKETS = re.compile("-[lr][rsc]b-")  # as treebanks write them
 _MARKS = re.compile(r"[\W_]+")
 
 
@@ -25,21 +26,20 @@ class HeldOutTexts:
     """The texts of dev and test of some corpora: the corpora of each, by normalized text."""
 
     corpora_of: Mapping[str, frozenset[str]]
-    split: WordTokenizer
 
     @classmethod
-    def of(cls, scored: Mapping[str, Iterable[Document]], split: WordTokenizer) -> "HeldOutTexts":
+    def of(cls, scored: Mapping[str, Iterable[Document]]) -> "HeldOutTexts":
         """Return the texts of the documents that are scored, by corpus."""
         corpora_of: dict[str, frozenset[str]] = {}
         for name, documents in scored.items():
             for document in documents:
-                for text in normalized_texts(document, split):
+                for text in normalized_texts(document):
                     corpora_of[text] = corpora_of.get(text, frozenset()) | {name}
-        return cls(corpora_of, split)
+        return cls(corpora_of)
 
     def leaks(self, corpus: str, document: Document) -> frozenset[str]:
         """Return the other corpora whose dev or test has a text of a document of ``corpus``."""
-        corpora = (self.corpora_of.get(text) for text in normalized_texts(document, self.split))
+        corpora = (self.corpora_of.get(text) for text in normalized_texts(document))
         return frozenset().union(*filter(None, corpora)) - {corpus}
 
 
@@ -73,23 +73,28 @@ def drop_leaks(
     return tuple(kept), DroppedLeaks(len(documents), dropped, dict(sorted(counts.items())))
 
 
-def normalized_texts(document: Document, split: WordTokenizer) -> Iterator[str]:
+def normalized_texts(document: Document) -> Iterator[str]:
     """Yield the texts of a document in lower case, letters and digits alone, none twice."""
     pair = text_pair(document)
     parts = [document.text[part.start : part.end] for part in pair] or [document.text]
     seen = {""}
-    for text in (*parts, *_sentences(document, split)):
-        normalized = _MARKS.sub("", text.lower())
+    for text in (*parts, *_sentences(document)):
+        normalized = _MARKS.sub("", _BRACKETS.sub(" ", text.lower()))
         if normalized not in seen:
             seen.add(normalized)
             yield normalized
 
 
-def _sentences(document: Document, split: WordTokenizer) -> Iterator[str]:
-    """Yield the sentences of a text that has several, without the short ones."""
-    tokenization = words_of(document, split)
-    if len(tokenization.sentences) < 2:
-        return
-    for first, end in tokenization.sentences:
-        if end - first >= MIN_SENTENCE_WORDS:
-            yield document.text[tokenization.words[first][0] : tokenization.words[end - 1][1]]
+def _sentences(document: Document) -> Iterator[str]:
+    """Yield the sentences of a text that has several, without the short ones.
+
+    They are those that the document gives, and those that its marks tell, however a recipe splits:
+    a paragraph of one corpus is one line, and each sentence of it may be a text of another.
+    """
+    split = word_tokenizer("treebank", "punctuation")
+    for tokenization in filter(None, (given_words(document), split(document.text))):
+        if len(tokenization.sentences) < 2:
+            continue
+        for first, end in tokenization.sentences:
+            if end - first >= MIN_SENTENCE_WORDS:
+                yield document.text[tokenization.words[first][0] : tokenization.words[end - 1][1]]

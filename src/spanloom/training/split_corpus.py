@@ -79,7 +79,7 @@ def read_sources(plan: Plan) -> dict[str, SplitCorpus]:
     if not recipe.exclude_texts_of:
         return sources
     scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
-    held_out = HeldOutTexts.of(scored, plan.word_tokenizer)
+    held_out = HeldOutTexts.of(scored)
     for name, corpus in sources.items():
         kept, leaks = drop_leaks(name, corpus.train, held_out)
         if not kept:
