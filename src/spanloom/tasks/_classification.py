@@ -1,8 +1,8 @@
 """Parts shared by tasks that classify a text or a pair of texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -17,6 +17,14 @@ class TextOptions(Options):
     """Options of tasks whose head is one linear layer."""
 
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout of the head")
+
+
+class LabelOptions(TextOptions):
+    """Options of tasks that give a text one of some labels."""
+
+    metric: Literal["accuracy", "macro_f1", "mcc"] = Field(
+        "accuracy", description="the main metric, by which the model is chosen, too"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,12 @@ class SingleLabelMixin:
         return {
             classification.label for classification in classifications if classification is not None
         } - set(self.labels)
+
+
+def label_measure(metric: str) -> Metrics:
+    """Return the metrics of a task that has labels, its main one first."""
+    measure = SingleLabelMixin.measure
+    return replace(measure, names=tuple(dict.fromkeys((metric, *measure.names))))
 
 
 def text_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:

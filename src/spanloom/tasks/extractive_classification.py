@@ -15,8 +15,13 @@ from spanloom.corpora.card import LabelPrompt
 from spanloom.data.instance_readers import ChoiceReader, InstanceReader
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
-from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
-from spanloom.tasks._classification import SingleLabelMixin, text_vocabulary
+from spanloom.tasks._base import Metrics, TaskSetup, TaskType, TrainDocuments
+from spanloom.tasks._classification import (
+    LabelOptions,
+    SingleLabelMixin,
+    label_measure,
+    text_vocabulary,
+)
 from spanloom.tasks._span_extraction import (
     FAMILY,
     ChoiceProbs,
@@ -36,7 +41,7 @@ _SAMPLE = Document(
 )
 
 
-class ChoiceOptions(SelectionOptions):
+class ChoiceOptions(SelectionOptions, LabelOptions):
     """Options of choices."""
 
     verbalizer: dict[str, Annotated[str, Field(pattern=r"\S")]] | None = Field(
@@ -62,6 +67,7 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
 
     labels: tuple[str, ...]
     is_independent: bool = False
+    measure: Metrics = SingleLabelMixin.measure
 
     def index_of(self, gold: Classification) -> int | None:
         """Return the index of a label, None for an unknown one."""
@@ -126,6 +132,7 @@ def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
         bool(vocabulary["text_pairs"]),
         labels,
         options.span_selection == "independent",
+        label_measure(options.metric),
     )
 
 

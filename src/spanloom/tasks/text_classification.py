@@ -26,9 +26,10 @@ from spanloom.tasks._base import (
 )
 from spanloom.tasks._classification import (
     LabelGold,
+    LabelOptions,
     SingleLabelMixin,
-    TextOptions,
     TextPairMixin,
+    label_measure,
     text_vocabulary,
 )
 from spanloom.tasks._span_extraction import cls_vectors
@@ -38,7 +39,7 @@ from spanloom.tensors import Batch, HeadInputs, Losses
 LabelProb = tuple[str, float]
 
 
-class ClassOptions(TextOptions):
+class ClassOptions(LabelOptions):
     """Options of the classes of texts."""
 
     negative_label: str | None = Field(
@@ -138,14 +139,14 @@ def _build(setup: TaskSetup[ClassOptions]) -> TextClassificationTask:
         labels_of(setup.name, labels),
         tuple(setup.shared_vocabulary["labels"]),
         bool(setup.vocabulary["text_pairs"]),
-        _measure(negative),
+        _measure(negative, setup.options.metric),
     )
 
 
-def _measure(negative_label: str | None) -> Metrics:
+def _measure(negative_label: str | None, metric: str) -> Metrics:
     """Return the metrics; F1 chooses the model where a class says that no other holds."""
     if negative_label is None:
-        return SingleLabelMixin.measure
+        return label_measure(metric)
     score = partial(score_classes, negative_label=negative_label)
     return Metrics(("micro_f1", "macro_f1", "accuracy"), score, ClassificationReport.metrics)
 
