@@ -133,3 +133,15 @@ def test_onnx_reads_tokens_as_torch_does(place, tmp_path):
             )
         one, two = (read(loaded, task)[0] for task in ("heat", "act"))
     assert not one.equal(two)
+
+
+def test_vectors_of_tasks_start_as_large_as_those_of_words(place):
+    tokens = made(place, "static", "characters").network.task_tokens
+    table = read(made(place, "static"), "heat")[0]
+    assert tokens[0].weight.abs().max() < 10 * table.abs().max()
+    assert tokens[1].weight.norm(dim=1).max() <= 3**0.5
+    raw = tiny_judged.recipe(place, sharing="task-embedding", trunk=[TRUNKS["static"]])
+    model = new_model(resolve(recipes.loads(json.dumps(raw)), place), "cpu")[0]
+    weight = model.network.task_embeddings.weight.detach()
+    assert weight.norm(dim=1).max() <= 3**0.5
+    assert weight.std() == pytest.approx(weight.shape[1] ** -0.5, rel=0.4)

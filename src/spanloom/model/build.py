@@ -11,6 +11,7 @@ from spanloom.data import tokenizer_file
 from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
 from spanloom.embedders import _encoder_check
 from spanloom.embedders._base import Embedder
+from spanloom.embedders.static import Static
 from spanloom.embedders.transformer import Transformer
 from spanloom.errors import ModelError
 from spanloom.model.network import Heads, Network, TaskInputs
@@ -36,7 +37,7 @@ def network(plan: Plan, tasks: Mapping[str, Task], trunk: Sequence[nn.Module]) -
     embeddings, extra_dim = None, 0
     if recipe.sharing == EMBEDDING:
         extra_dim = recipe.task_embedding_dim
-        embeddings = nn.Embedding(len(recipe.tasks), extra_dim)
+        embeddings = _embedding_table(len(recipe.tasks), extra_dim)
     tokens = _task_tokens(len(recipe.tasks), trunk) if recipe.sharing == TOKEN else None
     routes = {name: task.route for name, task in plan.kept_tasks.items()}
     span_layers = _span_layers(plan, dims)
@@ -88,17 +89,31 @@ def _corpus_vectors(plan: Plan, specs: Mapping[str, HeadInputSpec]) -> dict[str,
 def _task_tokens(num_tasks: int, trunk: Sequence[nn.Module]) -> list[nn.Embedding]:
     """Make each embedder's vectors of the task tokens; those of an encoder enter its first layer.
 
-    They start from a normal distribution, an encoder's with its own ``initializer_range``.
+    An encoder's start from a normal distribution of its own ``initializer_range``, those of static
+    vectors from one of their mean and deviation, as rows of unknown words do in the tables of
+    Changpinyo et al. (2018).
     """
     tables = []
     for part in trunk:
-        dim, std = cast(Embedder, part).dim, 1.0
+        table = _embedding_table(num_tasks, cast(Embedder, part).dim)
         if isinstance(part, Transformer):
-            dim = part.piece_embeddings.shape[1]
+            table = nn.Embedding(num_tasks, part.piece_embeddings.shape[1])
             std = float(getattr(part.encoder.config, "initializer_range", None) or 0.02)
-        tables.append(nn.Embedding(num_tasks, dim))
-        nn.init.normal_(tables[-1].weight, std=std)
+            nn.init.normal_(table.weight, std=std)
+        elif isinstance(part, Static):
+            vectors = part.vectors.detach()  # on "meta" where a saved model is built
+            nn.init.normal_(table.weight)
+            table.weight.data *= vectors.std(correction=0)
+            table.weight.data += vectors.mean(0)
+        tables.append(table)
     return tables
+
+
+def _embedding_table(size: int, dim: int) -> nn.Embedding:
+    """Make a table whose rows have a length of about 1, as AllenNLP starts its embeddings."""
+    table = nn.Embedding(size, dim)
+    nn.init.uniform_(table.weight, -((3 / dim) ** 0.5), (3 / dim) ** 0.5)
+    return table
 
 
 def load_tokenizer(folder: str) -> SubwordTokenizer:

@@ -16,7 +16,7 @@ from spanloom.studies.row import Row
 WORDS_PER_SECOND = 700.0  # that a core learns from, before any run says better
 WORDS_PER_SECOND_WITHOUT_ENCODER = 3000.0  # the same for a trunk that has no transformer
 EPOCHS_PER_PATIENCE = 3  # after which a run with patience has stopped, most often
-SCORING = 1.15  # times the time of training, for dev and loading
+SCORING = 1.3  # times the time of training, for dev and loading
 WORDS_PER_EXAMPLE = 20
 MEGABYTES = 150.0  # of a model, before any run says better
 COPIES = 5  # of a model in training: best, checkpoint, optimizer's two, the model itself
