@@ -13,6 +13,7 @@ Lines of the text that are replaced; FILES are below benchmarks/results and may 
     <!-- gains: FILE DESIGN -->                  a study's gains, by task and partner
     <!-- conditions: FILE -->                    a study's scores, by task and condition
     <!-- curves: FILE -->                        a study's scores and gains, by size of data
+    <!-- probing: FILE -->                       accuracies of probing, by vectors and task
 
 PATH is keys with dots between them, a ``*`` for each key there is; it may be absent. In a cell
 ``{KEYS:FORMAT}`` is a value: ``{*0}`` the first key that a ``*`` stood for, ``{files}`` how many
@@ -30,7 +31,7 @@ from typing import Any
 
 from grid import grid
 from seeds import seeds
-from study_tables import conditions, curves, gains
+from study_tables import conditions, curves, gains, probing
 from ten_tasks import peers, ten_tasks
 
 ROOT = Path(__file__).parents[1]
@@ -104,6 +105,10 @@ def _conditions(results: Path, file: str, path: None, cells: None) -> str:
     return conditions(results / file)
 
 
+def _probing(results: Path, file: str, path: None, cells: None) -> str:
+    return probing(results / file)
+
+
 def _curves(results: Path, file: str, path: None, cells: None) -> str:
     return curves(results / file)
 
@@ -121,6 +126,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "grid": _grid,
     "gains": _gains,
     "conditions": _conditions,
+    "probing": _probing,
     "curves": _curves,
 }
 

@@ -1,6 +1,6 @@
-"""Tables of docs/benchmarks.md of a study: gains by partner, by condition, and by size of data.
+"""Tables of docs/benchmarks.md of a study: gains by partner, by condition, by size of data, probing.
 
-Each reads the JSON of ``spanloom study report``. Scores and gains are in points; an arrow says that
+Each reads the JSON of ``spanloom study report`` or ``study probe``. Scores and gains are in points; an arrow says that
 the difference has p < 0.05, corrected for all comparisons of the study.
 """
 
@@ -72,6 +72,17 @@ def curves(report: Path) -> str:
         {line: lines[line] for line in order},
         ["alone", "with one", "with all"],
     )
+
+
+def probing(table_file: Path) -> str:
+    """Return a line a kind of vectors, a column a probing task: the accuracy in percent."""
+    lines: Lines = {}
+    for accuracy in _read(table_file):
+        cells = lines.setdefault((accuracy["vectors"], accuracy["pooling"]), {})
+        cells[accuracy["task"]] = f"{100 * accuracy['accuracy']:.1f}"
+        majority = lines.setdefault(("the most frequent label", ""), {})
+        majority[accuracy["task"]] = f"{100 * accuracy['majority']:.1f}"
+    return _table(("vectors", "pooling"), lines, list(lines["the most frequent label", ""]))
 
 
 def _read(report: Path) -> list[Result]:

@@ -72,6 +72,8 @@ def test_a_dry_run_counts_the_runs_that_are_chosen(tmp_path):
     assert "2 of 2 runs to do" in printed
     assert "  pos, seed 1\n" in printed
     assert "  ner, seed 2\n" in printed
+    key = printed.split()[0]
+    assert "1 of 1 runs to do" in spanloom(*command, "--only", key)
 
 
 def test_a_page_ends_in_html(tmp_path):

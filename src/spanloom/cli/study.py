@@ -46,7 +46,10 @@ class RunOptions:
     ] = None
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="only runs whose name contains the text; repeatable"),
+        typer.Option(
+            metavar="TEXT",
+            help="only runs whose name contains the text, or whose key it is; repeatable",
+        ),
     ] = None
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="tell runs, core-hours, gigabytes; train nothing")
@@ -57,7 +60,7 @@ class RunOptions:
 
     def chooses(self, job: "Job") -> bool:
         """Whether a run is one of those asked for."""
-        return not self.only or any(text in job.name for text in self.only)
+        return not self.only or any(text == job.key or text in job.name for text in self.only)
 
 
 @app.command()
