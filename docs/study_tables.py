@@ -1,7 +1,7 @@
-"""Tables of docs/benchmarks.md of a study: gains by partner, by condition, by size of data, probing.
+"""Tables of docs/benchmarks.md of a study: gains, conditions, sizes of data, and probing.
 
-Each reads the JSON of ``spanloom study report`` or ``study probe``. Scores and gains are in points; an arrow says that
-the difference has p < 0.05, corrected for all comparisons of the study.
+Each reads the JSON of ``spanloom study report`` or ``study probe``. Scores and gains are in points;
+an arrow says that the difference has p < 0.05, corrected for all comparisons of the study.
 """
 
 import json
