@@ -77,12 +77,13 @@ def curves(report: Path) -> str:
 def probing(table_file: Path) -> str:
     """Return a line a kind of vectors, a column a probing task: the accuracy in percent."""
     lines: Lines = {}
+    majority: dict[str, str] = {}
     for accuracy in _read(table_file):
         cells = lines.setdefault((accuracy["vectors"], accuracy["pooling"]), {})
         cells[accuracy["task"]] = f"{100 * accuracy['accuracy']:.1f}"
-        majority = lines.setdefault(("the most frequent label", ""), {})
         majority[accuracy["task"]] = f"{100 * accuracy['majority']:.1f}"
-    return _table(("vectors", "pooling"), lines, list(lines["the most frequent label", ""]))
+    lines["the most frequent label", ""] = majority
+    return _table(("vectors", "pooling"), lines, [*majority])
 
 
 def _read(report: Path) -> list[Result]:

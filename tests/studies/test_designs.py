@@ -274,6 +274,11 @@ def test_a_folder_named_like_the_encoder_changes_no_key(study, tmp_path, monkeyp
     assert planned(read).jobs.keys() == before.keys()
 
 
+def test_a_wrong_option_of_an_embedder_is_told(study):
+    with pytest.raises(RecipeError, match=r"trunk\.0\.static: expected a valid string, got 5"):
+        planned(study([JOINT], trunks={"words": [{"static": 5}]}))
+
+
 def test_points_of_a_curve_and_a_grid_have_the_settings_of_the_task_alone(study):
     single = SINGLE | {"task_settings": {"ner": ["stages.0.epochs=7"]}}
     curve = {"design": "curve", "examples": [3]}

@@ -124,6 +124,20 @@ def test_gains_are_over_as_many_updates_of_the_target_if_that_was_run(study):
         gains_of(results_of(study, DESIGNS[:1]))
 
 
+def test_gains_are_over_the_same_seeds(study):
+    read_study = study(DESIGNS, seeds=[1, 2])
+    planned = plan(read_study, RECIPES, rows_reader({}))
+    rows = {}
+    for cell in planned.cells:
+        if cell.design == "single-then-single" or cell.variant.seed == 1:
+            # the second seed of the control alone is much higher; nothing gains
+            row = rows.setdefault(cell.job.key, make_row(cell.job, {}))
+            row.scores.update(make_row(cell.job, {cell.task: 0.3 * cell.variant.seed}).scores)
+    _, _, gains = gains_of(compare_conditions(read_study, planned, rows))
+    assert gains == pytest.approx(dict.fromkeys(gains, 0.0))
+    assert len(gains) == 6
+
+
 def test_gains_are_of_designs_without_a_label_over_the_task_alone(study):
     wide = {"label": "wide", "settings": ["window=32"]}
     labelled = [{"design": "pairs-then-single", **wide}, {"design": "pairs", **wide}]

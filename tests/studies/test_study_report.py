@@ -446,6 +446,23 @@ def test_the_graph_is_of_pairs_without_a_label(study):
     assert graphs[0] == graphs[1]
 
 
+def test_each_gain_is_drawn_once(study, tmp_path):
+    wide = {"design": "joint", "label": "wide", "settings": ["window=32"]}
+    read = study([{"design": "single"}, {"design": "joint"}, wide, {"design": "all-but-one"}])
+    planned, rows = filled(read, helped)
+    results = compare_conditions(read, planned, rows)
+    page = write_report(read, planned, rows, results, tmp_path / "page.html")[0].read_text()
+    matrices = [svg for svg in page.split("<figure>")[1:] if "Gain over" in svg]
+    captions = [re.search("<figcaption>(.*?), in", svg)[1] for svg in matrices]
+    assert captions == [
+        "Gain over the task alone",
+        "Gain over all tasks together",
+        "Gain over the same without its label",
+    ]
+    drawn = [re.sub("</svg>.*", "", svg, flags=re.DOTALL) for svg in matrices]
+    assert ["joint, wide" in svg for svg in drawn] == [False, False, True]
+
+
 def test_a_curve_has_a_line_for_each_label(study):
     curve = {"design": "curve", "examples": [5, "50%"]}
     long = {"label": "long", "settings": ["stages.0.epochs=9"]}

@@ -8,6 +8,7 @@ import torch
 from flat_bench import answer, collect, cuts, lay, learn, make
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import matthews_corrcoef
 
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.config import recipe as recipes
@@ -192,3 +193,14 @@ def test_a_class_that_says_that_nothing_holds_is_no_class_to_score():
     assert metrics == pytest.approx({"micro_f1": 2 / 3, "macro_f1": 2 / 3, "accuracy": 0.75})
     with pytest.raises(DataError, match="expected a class that train has, got 'no'; classes are"):
         make(KIND, gold, negative_label="no")
+
+
+@pytest.mark.parametrize("name", ["text_classification", "extractive_classification"])
+def test_the_main_metric_comes_first_and_is_scikit_learns(name):
+    gold, predicted = texts("a", "a", "a", "b"), texts("a", "a", "b", "b")
+    expected = matthews_corrcoef(list("aaab"), list("aabb"))
+    for metric, value in (("mcc", expected), ("accuracy", 0.75)):
+        task = make(load(name), gold, metric=metric)
+        values = task.metrics(task.measure.compute(gold, predicted, task.layer))
+        assert next(iter(values.items())) == (metric, pytest.approx(value))
+        assert set(values) == {"accuracy", "macro_f1", "mcc"}

@@ -222,21 +222,19 @@ def paired_over_seeds(
     observed = np.subtract(*(metric(stack.sum(1)).mean() for stack in stacks))
     num_documents = stacks[0].shape[1]
     widening = _student_widening(sum(len(stack) - 1 for stack in stacks))
-    block_size = max(1, CELLS // num_documents)
-    num_extreme = 0
-    for start in range(0, resamples, block_size):
-        num_draws = min(block_size, resamples - start)
+
+    def draw_differences(num_draws: int) -> Scores:
         documents = _draw(rng, num_documents, num_draws)
-        scores = []
+        scores: list[Scores] = []
         for stack in stacks:
             runs = _draw_runs(rng, len(stack), num_draws, widening)
             scores.append(
                 (runs * metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True))).mean(1)
             )
-        num_extreme += int(
-            (np.abs(scores[0] - scores[1] - observed) >= abs(observed) - 1e-12).sum()
-        )
-    return (num_extreme + 1) / (resamples + 1)
+        differences: Scores = scores[0] - scores[1]
+        return differences
+
+    return _share_as_far(observed, draw_differences, resamples, CELLS // num_documents)
 
 
 def paired_by_seed(
@@ -263,19 +261,33 @@ def paired_by_seed(
     means = [np.stack([metric(rows.sum(0)) for rows in side]).mean() for side in sides]
     observed = means[0] - means[1]
     widening = _student_widening(len(first) - 1)
-    block_size = max(1, CELLS // sum(map(len, sides[0])))
-    num_extreme = 0
-    for start in range(0, resamples, block_size):
-        num_draws = min(block_size, resamples - start)
+
+    def draw_differences(num_draws: int) -> Scores:
         runs = _draw_runs(rng, len(first), num_draws, widening)
         documents = [_draw(rng, len(rows), num_draws) for rows in sides[0]]
-        scores = []
+        scores: list[Scores] = []
         for side in sides:
             columns = [metric(w @ rows) for w, rows in zip(documents, side, strict=True)]
             scores.append((runs * np.stack(columns, axis=1)).mean(1))
-        num_extreme += int(
-            (np.abs(scores[0] - scores[1] - observed) >= abs(observed) - 1e-12).sum()
-        )
+        differences: Scores = scores[0] - scores[1]
+        return differences
+
+    return _share_as_far(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
+
+
+def _share_as_far(
+    observed: float, draw_differences: Callable[[int], Scores], resamples: int, block_size: int
+) -> float:
+    """Return the share of drawn differences as far from the observed one as that is from zero.
+
+    The observed one is counted in. ``draw_differences`` draws so many at once, ``block_size`` at
+    most (at least 1).
+    """
+    block_size = max(1, block_size)
+    num_extreme = 0
+    for start in range(0, resamples, block_size):
+        differences = draw_differences(min(block_size, resamples - start))
+        num_extreme += int((np.abs(differences - observed) >= abs(observed) - 1e-12).sum())
     return (num_extreme + 1) / (resamples + 1)
 
 

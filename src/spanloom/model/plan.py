@@ -209,7 +209,7 @@ def resolve(recipe: Recipe, recipe_dir: Path = Path()) -> Plan:
     plan = Plan(
         recipe,
         recipe_dir,
-        tuple(_embedder(recipe, row) for row in range(len(recipe.trunk))),
+        tuple(plan_embedder(recipe, row) for row in range(len(recipe.trunk))),
         tuple(_level(recipe, index) for index in range(len(recipe.levels))),
         planned,
     )
@@ -217,8 +217,8 @@ def resolve(recipe: Recipe, recipe_dir: Path = Path()) -> Plan:
     return plan
 
 
-def _embedder(recipe: Recipe, row: int) -> EmbedderPlan:
-    """Resolve one embedder of the trunk."""
+def plan_embedder(recipe: Recipe, row: int) -> EmbedderPlan:
+    """Resolve one embedder of the trunk; raises ``RecipeError``."""
     spec, location = recipe.trunk[row], recipe.at("trunk", row)
     try:
         kind = embedders.load(spec.name)

@@ -202,9 +202,9 @@ def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 def _settings(study: Study, name: str, task: str | None = None) -> Settings:
     """Return the settings of the design of that name, of one without a label if there is one."""
-    specs = [design.spec for design in study.designs if design.name == name]
-    specs.sort(key=lambda spec: bool(spec.label))
-    return specs[0].settings_of(task) if specs else ()
+    specs = (design.spec for design in study.designs if design.name == name)
+    spec = min(specs, key=lambda spec: bool(spec.label), default=None)  # the first one of these
+    return () if spec is None else spec.settings_of(task)
 
 
 def _only(names: Sequence[str]) -> str | None:

@@ -113,10 +113,8 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
 def learning_curves(results: Sequence[Result]) -> dict[str, str]:
     """Draw the scores of tasks that have curves by number of examples.
 
-    There is a line for each set of partners and each label.
-
-    Returns the drawings by what they show. All data, where it was learnt from too, is the last
-    point.
+    There is a line for each set of partners and each label. Returns the drawings by what they
+    show. All data, where it was learnt from too, is the last point.
     """
     names = names_of_scores(results)
     curves: dict[str, list[Result]] = {}

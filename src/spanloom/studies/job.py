@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from spanloom import embedders
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
@@ -17,6 +16,7 @@ from spanloom.corpora.folder import locate
 from spanloom.corpora.places import places
 from spanloom.embedders import _minilm
 from spanloom.errors import RecipeError
+from spanloom.model.plan import plan_embedder
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
 Weights = Literal["own", "shared"]
@@ -101,12 +101,9 @@ def build_job(
 
 def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
     """Return the files and folders that embedders read, by their names in the recipe."""
-    names = [
-        name
-        for part in recipe.trunk
-        for key in embedders.load(part.name).file_options
-        if (name := part.options.get(key)) and name != _minilm.NAME  # which is of a package
-    ]
+    parts = (plan_embedder(recipe, row) for row in range(len(recipe.trunk)))
+    names = [getattr(part.options, key) for part in parts for key in part.type.file_options]
+    names = [name for name in names if name != _minilm.NAME]  # which is of a package
     existing = {name: [path for path in places(name, data) if path.exists()] for name in names}
     return {name: paths[0] for name, paths in existing.items() if paths}
 

@@ -110,13 +110,14 @@ def _figures(results: Sequence[Result], against: Sequence[str]) -> list[str]:
     """Return the figures that these results allow."""
     baseline, control = _names_of_baselines(against)
     curves = figures.learning_curves(results).items()
-    over_all = [r for r in results if _is_compared_with_all(r)]
-    over_own = [r for r in results if _is_compared_without_label(r)]
-    others = [r for r in results if r not in over_all and r not in over_own]
+    captions = {
+        "baseline": f"Gain over {baseline}, in points; arrows: significant.",
+        "all": "Gain over all tasks together, in points.",
+        "unlabelled": "Gain over the same without its label, in points.",
+    }
+    by_kind = {kind: [r for r in results if _kind_of_baseline(r) == kind] for kind in captions}
     drawn = (
-        (figures.gain_matrix(others), f"Gain over {baseline}, in points; arrows: significant."),
-        (figures.gain_matrix(over_all), "Gain over all tasks together, in points."),
-        (figures.gain_matrix(over_own), "Gain over the same without its label, in points."),
+        *((figures.gain_matrix(by_kind[kind]), caption) for kind, caption in captions.items()),
         (figures.control_matrix(results), f"Gain over {control}."),
         (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not sure."),
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
@@ -131,17 +132,12 @@ def _names_of_baselines(against: Sequence[str]) -> tuple[str, str]:
     return against[0], against[-1] if len(against) > 1 else "nothing else"
 
 
-def _is_compared_with_all(result: Result) -> bool:
-    return result.comparison is not None and result.comparison.against == JOINT
-
-
-def _is_compared_without_label(result: Result) -> bool:
-    """Whether a result is compared with the same condition without its label."""
-    return bool(
-        result.label
-        and result.comparison is not None
-        and f"{result.comparison.against}, {result.label}" == result.condition
-    )
+def _kind_of_baseline(result: Result) -> str:
+    """Return "all" tasks together, "unlabelled" for the same without its label, or "baseline"."""
+    against = None if result.comparison is None else result.comparison.against
+    if result.label and f"{against}, {result.label}" == result.condition:
+        return "unlabelled"
+    return "all" if against == JOINT else "baseline"
 
 
 def _table(results: Sequence[Result], against: Sequence[str]) -> str:

@@ -10,11 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from spanloom.annotation.text_pairs import text_pair
 from spanloom.document import Document
 from spanloom.quantity import quantity
-from spanloom.tokenization import given_words, word_tokenizer
+from spanloom.tokenization import WordTokenizer, given_words, word_tokenizer
 
 MIN_SENTENCE_WORDS = 8  # of a sentence that is only part of a text; shorter ones occur anywhere
 _BRACKETS = re.compile("-[lr][rsc]b-")  # as treebanks write them
@@ -91,10 +92,14 @@ def _sentences(document: Document) -> Iterator[str]:
     They are those that the document gives, and those that its marks tell, however a recipe splits:
     a paragraph of one corpus is one line, and each sentence of it may be a text of another.
     """
-    split = word_tokenizer("treebank", "punctuation")
-    for tokenization in filter(None, (given_words(document), split(document.text))):
+    for tokenization in filter(None, (given_words(document), _splitter()(document.text))):
         if len(tokenization.sentences) < 2:
             continue
         for first, end in tokenization.sentences:
             if end - first >= MIN_SENTENCE_WORDS:
                 yield document.text[tokenization.words[first][0] : tokenization.words[end - 1][1]]
+
+
+@cache
+def _splitter() -> WordTokenizer:
+    return word_tokenizer("treebank", "punctuation")
