@@ -135,9 +135,8 @@ def test_a_failed_run_ends_those_after_it_and_no_others(study, folders):
 
 def test_only_some_runs(study, folders):
     executor = FakeExecutor(folders)
-    planned, study_rows = run(
-        study([SINGLE, JOINT]), folders, executor, print, only=lambda job: "+" in job.name
-    )
+    joint = lambda jobs: {key: job for key, job in jobs.items() if "+" in job.name}  # noqa: E731
+    planned, study_rows = run(study([SINGLE, JOINT]), folders, executor, print, choose=joint)
     assert executor.started == [name("pos", "dep", "ner")]
     assert (len(planned.jobs), len(study_rows)) == (4, 1)
 
@@ -180,9 +179,9 @@ class Writing(FakeExecutor):
 def test_models_stay_for_runs_that_failed_or_were_not_chosen(study, folders):
     executor = Writing(folders, failing={f"{name('pos')} > ner"})
     chain = {"design": "chains", "orders": [["pos", "ner"]]}
-    first = lambda job: job.before is None  # noqa: E731
-    planned, _ = run(study([chain]), folders, executor, print, only=first)
-    (start,) = (key for key, job in planned.jobs.items() if first(job))
+    first = lambda jobs: {k: job for k, job in jobs.items() if job.before is None}  # noqa: E731
+    planned, _ = run(study([chain]), folders, executor, print, choose=first)
+    (start,) = first(planned.jobs)
     assert (folders.runs / start).exists()
     with pytest.raises(StudyError, match="1 run failed"):
         run(study([chain]), folders, executor, print)

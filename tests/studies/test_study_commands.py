@@ -74,6 +74,9 @@ def test_a_dry_run_counts_the_runs_that_are_chosen(tmp_path):
     assert "  ner, seed 2\n" in printed
     key = printed.split()[0]
     assert "1 of 1 runs to do" in spanloom(*command, "--only", key)
+    assert "--only chunks: expected the key of a run" in spanloom(
+        *command, "--only", key, "--only", "chunks", code=2
+    )
 
 
 def test_a_page_ends_in_html(tmp_path):

@@ -14,6 +14,8 @@ from spanloom.cli.study_relatedness import advise, correlate, similarity
 from spanloom.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spanloom.corpora.probing_sets import ProbingSet
     from spanloom.studies.execute import Folders
     from spanloom.studies.job import Job
@@ -58,9 +60,20 @@ class RunOptions:
         bool, typer.Option("--keep-models", help="keep the models of finished runs")
     ] = False
 
-    def chooses(self, job: "Job") -> bool:
-        """Whether a run is one of those asked for."""
-        return not self.only or any(text == job.key or text in job.name for text in self.only)
+    def choose(self, jobs: "Mapping[str, Job]") -> "dict[str, Job]":
+        """Return the runs that are asked for; raises ``WrongUse`` for a text that fits none."""
+        if not self.only:
+            return dict(jobs)
+        chosen: dict[str, Job] = {}
+        for text in self.only:
+            fitting = {key: job for key, job in jobs.items() if text == key or text in job.name}
+            if not fitting:
+                raise WrongUse(
+                    f"--only {text}: expected the key of a run or a part of its name; "
+                    "--dry-run shows those that are left"
+                )
+            chosen |= fitting
+        return {key: job for key, job in jobs.items() if key in chosen}
 
 
 @app.command()
@@ -89,7 +102,7 @@ def run(options: RunOptions) -> None:
             folders,
             executor,
             log,
-            only=options.chooses,
+            choose=options.choose,
             keep_models=options.keep_models,
         )
     write_stdout(to_text(compare_conditions(study, planned, rows)), end="")
@@ -228,7 +241,7 @@ def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> 
     from spanloom.studies.run import read_rows
 
     planned, rows = read_rows(study, folders)
-    chosen = {key: job for key, job in planned.jobs.items() if options.chooses(job)}
+    chosen = options.choose(planned.jobs)
     missing = [job for key, job in chosen.items() if key not in rows]
     estimates = Estimates(folders.data, rows.values())
     for job in missing:

@@ -18,7 +18,7 @@ from spanloom.studies.worker import Outcome
 
 MAX_DEATHS = 5  # of workers over one job, after which it is given up
 Log = Callable[[str], None]
-Only = Callable[[Job], bool]
+Choose = Callable[[Mapping[str, Job]], Mapping[str, Job]]
 
 
 @dataclass(slots=True)
@@ -90,22 +90,21 @@ def run(
     executor: Executor,
     log: Log,
     *,
-    only: Only = lambda job: True,
+    choose: Choose = lambda jobs: jobs,
     keep_models: bool = False,
 ) -> tuple[StudyPlan, dict[str, Row]]:
     """Execute the runs of a study that have no row yet; return the whole plan and its rows.
 
     What a stopped study has finished is not trained again, what it had begun goes on from the last
-    checkpoint. ``only`` chooses among the runs. Raises ``StudyError`` at the end if runs failed;
-    all others are finished then.
+    checkpoint. ``choose`` returns those of all runs that are wanted. Raises ``StudyError`` at the
+    end if runs failed; all others are finished then.
     """
     rows = Rows(folders.results)
     queue = _Queue(folders, log, keep_models)
     while True:
         planned = plan(study, folders.data, rows.read)
         queue.planned = planned.jobs
-        chosen = {key: job for key, job in planned.jobs.items() if only(job)}
-        queue.update(chosen, rows.read(planned.jobs))
+        queue.update(choose(planned.jobs), rows.read(planned.jobs))
         queue.clean()
         if not queue.missing:
             break
