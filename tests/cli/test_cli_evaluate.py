@@ -42,6 +42,19 @@ def test_gold_spans_are_given_when_asked_and_only_then(evaluate, home):
     assert given["span_f1"] == 1.0 > plain["span_f1"]
 
 
+def test_biases_tuned_for_spans_that_the_model_finds_are_not_those_for_given_ones(home):
+    biased = load(home / "model", precision="fp32").with_biases({"steps": {"relation": 2.0}})
+    given = biased.with_gold_inputs()
+    assert (dict(biased.recipe.biases), dict(given.recipe.biases)) == (
+        {"steps": {"relation": 2.0}},
+        {},
+    )
+    documents = corpora.read(home / "corpus", "dev").documents
+    bare = [given.tasks["steps"].without_gold(document) for document in documents]
+    plain = load(home / "model", precision="fp32").with_gold_inputs()
+    assert list(given.predict(bare, "steps")) == list(plain.predict(bare, "steps"))
+
+
 def test_splits(evaluate, fails, home):
     assert json.loads(evaluate(home / "corpus/dev", "--json").stdout)["split"] == "all"
     assert json.loads(evaluate(home / "corpus", "--split", "train", "--json").stdout)

@@ -134,9 +134,17 @@ class Model:
         """Return the model whose tasks are given their gold mentions or spans, where they can be.
 
         The network is shared. For scoring: each such layer is then an input of its task alone.
+        Such tasks have no biases: they were tuned for the mentions that the model finds by itself.
         """
-        tasks = {name: task.with_gold_inputs() for name, task in self.tasks.items()}
-        return replace(self, tasks=tasks)
+        given = {name: task.with_gold_inputs() for name, task in self.tasks.items()}
+        biases = {
+            name: biases
+            for name, biases in self.recipe.biases.items()
+            if given[name].inputs == self.tasks[name].inputs
+        }
+        model = self.with_biases(biases)
+        tasks = {name: task.with_gold_inputs() for name, task in model.tasks.items()}
+        return replace(model, tasks=tasks)
 
     @property
     def layers(self) -> dict[str, str]:
