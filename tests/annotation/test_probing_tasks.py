@@ -1,5 +1,6 @@
 """What probing tasks ask of a sentence, on sentences whose answers are seen."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -46,8 +47,13 @@ def test_words_alone_tell_nothing_about_their_syntax(ask):
 
 def test_two_clauses_change_places():
     assert probing.inverted_coordination(JOINED) == (
-        *("the", "dogs", "barked", "loudly"), *(",", "and"), *("Ada", "sang"), ".",
+        *("The", "dogs", "barked", "loudly"), *(",", "and"), *("Ada", "sang"), ".",
     )  # fmt: skip
+    she = replace(JOINED, words=("She", *JOINED.words[1:]), tags=("PRP", *JOINED.tags[1:]))
+    assert probing.inverted_coordination(she)[6:8] == ("she", "sang")
+    for capital in ("I", "BBC"):
+        kept = replace(she, words=(capital, *JOINED.words[1:]))
+        assert probing.inverted_coordination(kept)[6:8] == (capital, "sang")
     assert probing.inverted_coordination(CATS) is None
 
 
@@ -80,13 +86,14 @@ def test_a_sentence_has_its_words_tags_and_heads():
 
 
 def test_a_bigram_is_shifted_and_the_rest_stays():
-    words = ("a", "b", ",", "c", "d")
+    words = ("First", "a", "b", ",", "c", "d")
     for seed in range(20):
         changed = probing.shifted_bigram(Sentence(words), Random(seed))
-        assert changed in {("b", "a", ",", "c", "d"), ("a", "b", ",", "d", "c")}
+        assert changed in {("First", "b", "a", ",", "c", "d"), ("First", "a", "b", ",", "d", "c")}
     assert probing.shifted_bigram(Sentence(("a", ",", "b", "The", "the")), Random(0)) == (
         "a", ",", "The", "b", "the"
     )  # fmt: skip
+    assert probing.shifted_bigram(Sentence(("a", "b", ".")), Random(0)) is None
     assert probing.shifted_bigram(Sentence(("a", "A", ".")), Random(0)) is None
 
 

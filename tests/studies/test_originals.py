@@ -8,11 +8,14 @@ import pytest
 from licensed_samples import SAMPLES, write_raw
 
 from spanloom.corpora.prepare import prepare
+from spanloom.glad.heads import HEADS, Parser, prepare_heads
 from spanloom.model import evaluation
+from spanloom.model.serialization import load
 from spanloom.studies.designs import plan
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.row import Rows
-from spanloom.studies.spec import Design, DesignSpec, load
+from spanloom.studies.spec import Design, DesignSpec
+from spanloom.studies.spec import load as load_study
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "recipes/papers").rglob("*-originals.yaml"))
@@ -33,19 +36,22 @@ SMALL = (
 def test_a_study_of_licensed_corpora_runs_on_made_files(path, tmp_path, monkeypatch):
     monkeypatch.setattr(evaluation, "LOG", tmp_path / "test-evaluations.jsonl")
     tiny = f"trunk=[{{transformer: {ROOT / 'fixtures/tiny/encoder'}, init: random}}]"
-    study = load(path, (tiny, *SMALL))
+    study = load_study(path, (tiny, *SMALL))
     licensed = {
-        name: study.base.tasks[name].data
+        name: corpus
         for name in study.joint_tasks
-        if study.base.tasks[name].data in SAMPLES
+        if (corpus := study.base.tasks[name].data).removesuffix(f"-{HEADS}") in SAMPLES
     }
     assert licensed
-    for corpus in set(licensed.values()):
-        write_raw(corpus, tmp_path / "raw")
-        prepare(corpus, tmp_path / "raw", tmp_path / "data")
+    data = tmp_path / "data"
+    for name in {corpus.removesuffix(f"-{HEADS}") for corpus in licensed.values()}:
+        write_raw(name, tmp_path / "raw")
+        prepare(name, tmp_path / "raw", data)
+        if f"{name}-{HEADS}" in licensed.values():
+            prepare_heads(data / name, data / f"{name}-{HEADS}", "entities", Parser(load(), None))
     spec = study.spec.model_copy(update={"tasks": tuple(licensed), "seeds": (1,)})
     joint = replace(study, spec=spec, designs=(Design("joint", DesignSpec()),))
-    folders = Folders(tmp_path / "data", tmp_path / "runs", tmp_path / "rows")
+    folders = Folders(data, tmp_path / "runs", tmp_path / "rows")
     (job,) = plan(joint, folders.data, Rows(folders.results).read).jobs.values()
     row = execute(job, folders, print)
     assert row.scores.keys() == licensed.keys()

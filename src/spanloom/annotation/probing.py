@@ -18,6 +18,8 @@ DEPTHS = range(5, 12)
 _PRESENT, _PAST = ("VBP", "VBZ"), ("VBD",)
 _NUMBERS = {"NN": "NN", "NNP": "NN", "NNS": "NNS", "NNPS": "NNS"}
 _REPLACED = frozenset(("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ"))
+_NAMES = frozenset(("NNP", "NNPS"))
+_ALWAYS_CAPITAL = ("I", "I'm", "I've", "I'll", "I'd")
 _WRAPPERS = frozenset(("ROOT", "TOP", ""))
 _ALIKE = 10.0  # how many times as frequent a bigram may be as the one in whose place it stands
 
@@ -189,12 +191,15 @@ def word_content(sentence: Sentence, words: frozenset[str]) -> str | None:
 
 
 def shifted_bigram(sentence: Sentence, rng: Random) -> tuple[str, ...] | None:
-    """BShift: two neighbouring words, chosen at random, change places."""
+    """BShift: two neighbouring words, chosen at random, change places.
+
+    The first word stays, as its capital letter would tell.
+    """
     words = sentence.words
     places = [
         place
         for place, (one, two) in enumerate(pairwise(words))
-        if one.isalpha() and two.isalpha() and one.lower() != two.lower()
+        if place > 0 and one.isalpha() and two.isalpha() and one.lower() != two.lower()
     ]
     if not places:
         return None
@@ -205,7 +210,8 @@ def shifted_bigram(sentence: Sentence, rng: Random) -> tuple[str, ...] | None:
 def inverted_coordination(sentence: Sentence) -> tuple[str, ...] | None:
     """CoordInv: the two clauses that a conjunction joins change places.
 
-    Each has a subject, together they are the sentence, and both are single runs of words.
+    Each has a subject, together they are the sentence, and both are single runs of words. The
+    capital letter of the first word goes to the new first word, as it would tell.
     """
     root = sentence.root
     if root is None:
@@ -224,8 +230,19 @@ def inverted_coordination(sentence: Sentence) -> tuple[str, ...] | None:
     if {*range(cut + 1, end)} - second or second - {*range(cut + 1, end), cut - 1, end}:
         return None
     words = sentence.words
-    joint = words[first_end : cut + 1]
-    return (*words[cut + 1 : end], *joint, *words[:first_end], *words[end:])
+    first = (_in_middle(words[0], sentence.tags[:1]), *words[1:first_end])
+    last = (_capitalized(words[cut + 1]), *words[cut + 2 : end])
+    return (*last, *words[first_end : cut + 1], *first, *words[end:])
+
+
+def _capitalized(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+def _in_middle(word: str, tags: tuple[str, ...]) -> str:
+    """Return the first word of a sentence as it is written elsewhere; ``tags`` are its own."""
+    is_name = word in _ALWAYS_CAPITAL or word[1:] != word[1:].lower() or {*tags} & _NAMES
+    return word if is_name else word[:1].lower() + word[1:]
 
 
 def _subtree(sentence: Sentence, root: int) -> set[int]:

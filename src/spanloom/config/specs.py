@@ -106,8 +106,10 @@ class TaskSpec(Options):
 class LearningRates(Options):
     """Learning rates at their highest."""
 
-    encoder: float = Field(default=3e-4, ge=0, description="of the embedders; 0 freezes them")
-    task: float = Field(default=2e-3, gt=0, description="of levels and heads")
+    encoder: float = Field(
+        default=3e-4, ge=0, description="of pre-trained encoders; 0 freezes them"
+    )
+    task: float = Field(default=2e-3, gt=0, description="of all else: heads, levels, vectors")
     layerwise_decay: float = Field(
         default=1.0, gt=0, le=1, description="an encoder layer's rate beside that of the one above"
     )
