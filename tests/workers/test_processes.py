@@ -13,6 +13,7 @@ import pytest
 from spanloom.workers.executors import Answer, LocalWorkers
 from spanloom.workers.frames import read_frame, write_frame
 from spanloom.workers.ordered import in_order
+from spanloom.workers.process import module_command
 from spanloom.workers.ray_workers import RayWorkers
 
 ECHO = """
@@ -31,7 +32,11 @@ def answer(content):
             os.kill(os.getpid(), 9)
     return f"{os.getpid()} {os.environ['OMP_WAIT_POLICY']} ".encode() + content[::-1]
 
-answer_jobs(answer, at_end=partial(os._exit, 0))
+def make_answerer():
+    print("printed at the start, which is no answer either")
+    return answer
+
+answer_jobs(make_answerer, at_end=partial(os._exit, 0))
 """
 COMMAND = [sys.executable, "-c", ECHO]
 
@@ -54,6 +59,27 @@ def test_frames():
     torn = io.BytesIO(raw[:-1])
     assert [read_frame(torn) is None for _ in range(3)] == [False, False, True]
     assert read_frame(io.BytesIO(b"12 ke")) is None
+    assert read_frame(io.BytesIO(b"loading \xff\n")) is None
+
+
+def test_a_process_that_prints_where_answers_go_is_dead():
+    """Nobody waits for an answer that it can no longer give."""
+    workers = LocalWorkers(1, [sys.executable, "-c", "print('no frame'); input()"])
+    workers.start("a", b"")
+    assert workers.wait() == Answer("a", None)
+    workers.close()
+
+
+def test_modules_come_from_where_this_process_has_them(tmp_path, monkeypatch):
+    """A file in the current folder that is called like a module of Python's is not imported."""
+    (tmp_path / "queue.py").write_text("raise SystemExit('the wrong queue')")
+    monkeypatch.chdir(tmp_path)
+    run = partial(subprocess.run, capture_output=True, input=b"", check=False)
+    clean = [entry for entry in sys.path if entry not in ("", str(tmp_path))]
+    monkeypatch.setattr(sys, "path", clean)
+    assert run(module_command("spanloom.corpora.call_worker")).returncode == 0
+    monkeypatch.setattr(sys, "path", ["", *clean])
+    assert b"the wrong queue" in run(module_command("spanloom.corpora.call_worker")).stderr
 
 
 def test_answers_of_processes_that_stay(workers):

@@ -17,7 +17,7 @@ from spanloom import plugins
 from spanloom.cli.annotator import AnnotationSpec, Annotator
 from spanloom.errors import SpanloomError, WorkerError
 from spanloom.formats import jsonl
-from spanloom.workers.process import answer_jobs
+from spanloom.workers.process import answer_jobs, module_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def make_answerer(spec: AnnotationSpec) -> Callable[[bytes], bytes]:
 
 def worker_command(spec: AnnotationSpec) -> list[str]:
     """Return the command that starts a worker process."""
-    return [sys.executable, "-m", __name__, json.dumps(asdict(spec))]
+    return module_command(__name__, json.dumps(asdict(spec)))
 
 
 def _join(head: dict[str, Any], lines: Iterable[bytes]) -> bytes:
@@ -129,7 +129,7 @@ def _parse(answer: bytes) -> tuple[dict[str, Any], list[bytes]]:
 def main() -> None:
     """Answer messages until the command that started this process is gone."""
     spec = AnnotationSpec(**json.loads(sys.argv[1]))
-    answer_jobs(make_answerer(spec), at_end=partial(os._exit, 0))
+    answer_jobs(partial(make_answerer, spec), at_end=partial(os._exit, 0))
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ def prepare(
     is_all = list(names) == [ALL]
     names = list(cards.names()) if is_all else list(dict.fromkeys(names))
     executor: Executor = (
-        InProcess(make_answerer(raw, out))
+        InProcess(make_answerer(raw, out, ()))
         if workers == 1
         else LocalWorkers(workers, worker_command(raw, out))
     )

@@ -6,7 +6,7 @@ The modules are plugins.
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from spanloom.corpora import prepare as making
 from spanloom.corpora.fetch import fetch
 from spanloom.corpora.prepare import Prepared
 from spanloom.errors import DataError, SpanloomError
-from spanloom.workers.process import answer_jobs
+from spanloom.workers.process import Answerer, answer_jobs, module_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,10 @@ class PrepareOutcome:
 OUTCOME = TypeAdapter(PrepareOutcome)
 
 
-def make_answerer(raw: Path, out: Path) -> Callable[[bytes], bytes]:
+def make_answerer(raw: Path, out: Path, modules: Sequence[str]) -> Answerer:
     """Return what answers the name of a dataset by preparing it."""
+    for module in modules:
+        plugins.load(module)
 
     def answer(name: bytes) -> bytes:
         return OUTCOME.dump_json(_outcome(name.decode(), raw, out))
@@ -46,7 +48,7 @@ def make_answerer(raw: Path, out: Path) -> Callable[[bytes], bytes]:
 
 def worker_command(raw: Path, out: Path) -> list[str]:
     """Return the command that starts a worker process."""
-    return [sys.executable, "-m", __name__, str(raw), str(out), *plugins.modules]
+    return module_command(__name__, str(raw), str(out), *plugins.modules)
 
 
 def _outcome(name: str, raw: Path, out: Path) -> PrepareOutcome:
@@ -74,9 +76,8 @@ def _prepare(name: str, raw: Path, out: Path) -> Prepared:
 def main(arguments: Sequence[str]) -> None:
     """Answer names until the command that started this process is gone."""
     raw, out, *modules = arguments
-    for module in modules:
-        plugins.load(module)
-    answer_jobs(make_answerer(Path(raw), Path(out)), at_end=partial(os._exit, 0))
+    answerer = partial(make_answerer, Path(raw), Path(out), modules)
+    answer_jobs(answerer, at_end=partial(os._exit, 0))
 
 
 if __name__ == "__main__":

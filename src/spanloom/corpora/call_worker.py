@@ -14,7 +14,7 @@ from spanloom import plugins
 from spanloom.corpora.folder import pause_gc
 from spanloom.workers.calls import WorkerCalls, answer_call
 from spanloom.workers.executors import LocalWorkers
-from spanloom.workers.process import answer_jobs
+from spanloom.workers.process import Answerer, answer_jobs, module_command
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def open_calls(size: int) -> Iterator[WorkerCalls]:
 
 def worker_command() -> list[str]:
     """Return the command that starts a worker process."""
-    return [sys.executable, "-m", __name__, *plugins.modules]
+    return module_command(__name__, *plugins.modules)
 
 
 def _answer(content: bytes) -> bytes:
@@ -37,11 +37,15 @@ def _answer(content: bytes) -> bytes:
         return answer_call(content)
 
 
-def main(modules: Sequence[str]) -> None:
-    """Answer calls until the process that started this one is gone."""
+def _make_answerer(modules: Sequence[str]) -> Answerer:
     for module in modules:
         plugins.load(module)
-    answer_jobs(_answer, at_end=partial(os._exit, 0))
+    return _answer
+
+
+def main(modules: Sequence[str]) -> None:
+    """Answer calls until the process that started this one is gone."""
+    answer_jobs(partial(_make_answerer, modules), at_end=partial(os._exit, 0))
 
 
 if __name__ == "__main__":

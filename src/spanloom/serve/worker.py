@@ -27,6 +27,7 @@ from spanloom.serve.messages import Hello, Message, encode, format_hello, parse_
 from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import error_location
 from spanloom.serve.replies import WARNING, ReplyFormat
+from spanloom.workers.process import module_command
 
 Annotate = Callable[[Sequence[Document], tuple[str, ...], bool, Choices | None], Iterable[Document]]
 """Annotates documents with the named tasks, and with words and sentences if the flag is set; the
@@ -53,7 +54,7 @@ class Options:
 
     def command(self) -> list[str]:
         """Return the command that starts the process."""
-        return [sys.executable, "-m", "spanloom.serve.worker", json.dumps(asdict(self))]
+        return module_command("spanloom.serve.worker", json.dumps(asdict(self)))
 
 
 def work(load: Callable[[], tuple[Annotate, ModelInfo]], stdin: BinaryIO, stdout: BinaryIO) -> None:

@@ -1,7 +1,6 @@
 """Where the runs of a study are executed: worker processes here, or a Ray cluster."""
 
 import json
-import sys
 from functools import partial
 from typing import Protocol
 
@@ -9,6 +8,7 @@ from spanloom.studies.execute import Folders
 from spanloom.studies.job import Job
 from spanloom.studies.worker import OUTCOME, Outcome, make_answerer
 from spanloom.workers import executors
+from spanloom.workers.process import module_command
 from spanloom.workers.ray_workers import RayWorkers
 
 
@@ -61,4 +61,4 @@ def _command(folders: Folders) -> list[str]:
     """Return the command that starts a worker process."""
     plugins = [part for module in folders.plugins for part in ("--plugin", module)]
     paths = [str(path) for path in (folders.data, folders.runs, folders.results)]
-    return [sys.executable, "-m", "spanloom.studies.worker", *paths, *plugins]
+    return module_command("spanloom.studies.worker", *paths, *plugins)

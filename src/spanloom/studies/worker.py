@@ -42,14 +42,12 @@ OUTCOME = TypeAdapter(Outcome)
 
 def main(arguments: Sequence[str]) -> None:
     """Answer jobs until the input ends."""
-    folders = _parse(arguments)
-    prepare_process(folders.plugins)
     stop_training = partial(os.kill, os.getpid(), signal.SIGTERM)
-    answer_jobs(partial(_answer_json, folders), at_end=stop_training)
+    answer_jobs(partial(make_answerer, _parse(arguments)), at_end=stop_training)
 
 
 def make_answerer(folders: Folders) -> Callable[[bytes], bytes]:
-    """Prepare the process of an actor, and return what answers its jobs."""
+    """Prepare a process, and return what answers its jobs."""
     prepare_process(folders.plugins)
     return partial(_answer_json, folders)
 
