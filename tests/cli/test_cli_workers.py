@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import tiny
 
+from spanloom.cli.shards import Shard, read_file
 from spanloom.document import Document, comparable
 from spanloom.formats import jsonl
 from spanloom.interchange.parquet import parquet_chunks, read_parquet
@@ -142,11 +143,88 @@ def test_a_broken_shard_ends_the_run_and_what_is_done_stays(annotate, corpus, tm
     assert "cannot be gone on with: it was begun with form" in told.stderr
 
 
+def test_a_run_that_began_anew_forgets_what_was_there(annotate, corpus, tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out.v2"  # a folder, whatever its name looks like
+    folder.mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        jsonl.write(folder / name, texts(5, 1))
+    assert annotate(folder, "-o", out).exit_code == 0
+    assert sorted(files(out)) == ["a.jsonl", "b.jsonl", "manifest.json"]
+    for name in ("a.jsonl", "b.jsonl"):
+        raw = (folder / name).read_bytes()
+        (folder / name).write_bytes(raw.replace(b"add", b"mix"))  # of the same size
+    (folder / "c.jsonl").write_text("{")
+    assert annotate(folder, "-o", out).exit_code == 1
+    assert not (out / "manifest.json").exists()
+    (folder / "c.jsonl").unlink()
+    assert annotate(folder, "-o", out, "--resume").exit_code == 0
+    assert files(out) == files_of_new_run(annotate, folder, tmp_path / "new")
+
+
+def files_of_new_run(annotate, folder, out):
+    annotate(folder, "-o", out)
+    return files(out)
+
+
+def test_hidden_folders_and_notes_are_no_shards(annotate, tmp_path):
+    for name in ("a.jsonl", ".git/a.jsonl", ".git/notes.txt"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        jsonl.write(tmp_path / "in" / name, texts(2, 1))
+    (tmp_path / "in" / "test-evaluations.jsonl").write_text('{"command": "evaluate"}\n')
+    assert annotate(tmp_path / "in", "-o", tmp_path / "out").exit_code == 0
+    assert sorted(files(tmp_path / "out")) == ["a.jsonl", "manifest.json"]
+
+
+def test_documents_without_names_are_named_by_their_shard(annotate, tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    for name in ("x/part.parquet", "y/part.parquet"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True)
+        pyarrow.parquet.write_table(
+            pyarrow.table({"text": ["Add salt.", "Mix."]}), tmp_path / "in" / name
+        )
+    (tmp_path / "in" / "y" / "other.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Stir."}'))
+    told = annotate(tmp_path / "in", "-o", tmp_path / "brat", "--to", "brat")
+    assert told.exit_code == 0, told.stderr
+    names = ["x/part-00001", "x/part-00002", "y/other-00001", "y/part-00001", "y/part-00002"]
+    assert sorted(name for name in files(tmp_path / "brat") if name.endswith(".txt")) == [
+        f"{name}.txt" for name in names
+    ]
+
+
+def test_a_name_that_no_file_can_have(annotate, tmp_path):
+    jsonl.write(tmp_path / "in.jsonl", [Document("Add salt.", name="a" * 320)])
+    for count in ("1", "2"):
+        out = tmp_path / count
+        told = annotate(tmp_path / "in.jsonl", "-o", out, "--to", "brat", "--workers", count)
+        assert told.exit_code == 1
+        assert told.stderr.splitlines()[-1].startswith(f"spanloom: {out}: expected a name of at ")
+
+
+def test_parquet_is_read_piece_by_piece(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(to_parquet(Document("Add salt. " * 50, name=f"d{row}") for row in range(3000)))
+    shard = Shard(read_file(path, "a.parquet"), tmp_path / "out", "json")
+    positions = [shard.position for _ in shard]
+    size = path.stat().st_size
+    assert positions[0] < size / 1000
+    assert positions == sorted(positions)
+    assert positions[-1] == size
+
+
 def test_wrong_use(fails, source, corpus, tmp_path):
     assert "-o OUT" in fails("annotate", source, "--workers", "2", code=2)
     assert "-o OUT" in fails("annotate", source, "--to", "parquet", code=2)
     told = fails("annotate", corpus, "-o", corpus / "sub" / "out", code=2)
-    assert "expected a folder outside of the corpus" in told
+    assert "expected a place outside of the corpus" in told
+    told = fails("annotate", corpus, "-o", corpus / "all.jsonl", code=2)  # read by the next run
+    assert "expected a place outside of the corpus" in told
+    (tmp_path / "raw" / "raw").mkdir(parents=True)
+    for shard in (tmp_path / "raw/a.jsonl", tmp_path / "raw/raw/a.jsonl"):
+        shard.write_bytes(source.read_bytes())
+    told = fails("annotate", tmp_path / "raw", "-o", tmp_path, code=2)  # raw/a.jsonl is an input
+    assert "expected a place outside of the corpus" in told
     told = fails("annotate", source, "-o", source, code=2)
     assert "is IN, which would be replaced" in told
     (tmp_path / "y.mrg").touch()

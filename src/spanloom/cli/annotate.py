@@ -15,7 +15,17 @@ from spanloom.cli.asking import format_replies
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
-from spanloom.cli.outputs import BRAT, JSON, PARQUET, SHOWN, TEXT, ShownLayers, form, write
+from spanloom.cli.outputs import (
+    BRAT,
+    JSON,
+    PARQUET,
+    SHOWN,
+    TEXT,
+    ShownLayers,
+    form,
+    is_of_a_file,
+    write,
+)
 from spanloom.cli.stores import is_url
 from spanloom.cli.worker_count import default_workers
 from spanloom.document import Document
@@ -195,19 +205,32 @@ def _shards(
 
     source, out = endpoints.source, endpoints.out
     if folder is not None:
-        if isinstance(source, Path) and out.resolve().is_relative_to(source.resolve()):
-            raise WrongUse(f"-o {out}: expected a folder outside of the corpus {source}")
-        return open_shards(folder, out, options.to and to)
-    if isinstance(source, Path) and source.is_dir():
-        source = find_shards(source) or source
+        shards = open_shards(folder, out, options.to and to)
+        _check_outside(source, out, [shard.target for shard in shards])
+        return shards
+    corpus = find_shards(source) if isinstance(source, Path) and source.is_dir() else None
+    if corpus is not None:
+        _check_outside(source, out, [out])
+        source = corpus
     return [open_single(source, out, to, options.encoding)]
+
+
+def _check_outside(source: "Source", out: Path, targets: Iterable[Path]) -> None:
+    """Raise ``WrongUse`` where output would lie in the folder of shards that is read.
+
+    A later run would read it, and shards of that name would be lost.
+    """
+    if isinstance(source, Path):
+        corpus = source.resolve()
+        if any(target.resolve().is_relative_to(corpus) for target in (out, *targets)):
+            raise WrongUse(f"-o {out}: expected a place outside of the corpus {source}")
 
 
 def _corpus_of(source: "Source", out: Path | None, to: str | None) -> "ShardFolder | None":
     """Return the shards of IN if OUT becomes such a folder, too; else None."""
     from spanloom.cli.shards import ShardFolder, find_shards
 
-    if out is None or to == BRAT or not (out.is_dir() or not out.suffix):
+    if out is None or to == BRAT or (is_of_a_file(out) and not out.is_dir()):
         return None
     if isinstance(source, ShardFolder):
         return source

@@ -41,7 +41,7 @@ class StretchAnnotator:
         head, _, body = message.partition(b"\n")
         try:
             return self._answer(json.loads(head), body)
-        except SpanloomError as error:
+        except (SpanloomError, OSError) as error:
             return _join({"error": str(error)}, ())
 
     def _answer(self, head: dict[str, Any], body: bytes) -> bytes:

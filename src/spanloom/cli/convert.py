@@ -80,6 +80,7 @@ def convert(options: ConvertOptions) -> None:
     """
     from spanloom.cli.document_mapper import open_mapper
     from spanloom.corpora.folder import pause_gc
+    from spanloom.termination import terminable
 
     source, out = options.source, options.out
     if not source.exists():
@@ -90,7 +91,7 @@ def convert(options: ConvertOptions) -> None:
     reader_options = pairs("--reader-option", options.reading or ())
     target = _Target(out, form, pairs("--writer-option", options.writing or ()))
     batches = _batches(source, name, reader_options, options.encoding)
-    with pause_gc():
+    with terminable(), pause_gc():
         if batches is None:
             stream = _read(source, name, reader_options, options.encoding)
             lost = _write(stream, source, target)

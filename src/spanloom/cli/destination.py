@@ -31,7 +31,7 @@ class Destination(Protocol):
         """Free the room that a published file takes here."""
 
     def withdraw(self, path: Path) -> None:
-        """Delete a published file."""
+        """Delete a published file, if it is there."""
 
 
 class LocalDestination:
@@ -58,7 +58,7 @@ class LocalDestination:
 
     def withdraw(self, path: Path) -> None:
         """Delete the file; raises ``OSError``."""
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)

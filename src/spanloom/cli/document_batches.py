@@ -59,7 +59,7 @@ class LineBatch:
     def read(self, problems: list[Problems]) -> Iterator[Document]:
         """Yield the documents, which have no ``problems``; raises ``FormatError``."""
         stream = jsonl.read_stream(self.lines, str(self.path), first=self.first_line)
-        return _files.name_documents(stream, self.path, first=self.first_document)
+        return _files.name_documents(stream, self.path.stem, first=self.first_document)
 
 
 def brat_batches(collection: Collection, encoding: str) -> Iterator[BratBatch]:

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from spanloom.atomic_io import report_os_errors
 from spanloom.cli.console import WrongUse, log
@@ -19,6 +19,7 @@ from spanloom.cli.destination import Destination, LocalDestination, StoreDestina
 from spanloom.cli.inputs import check_one_kind, is_shard
 from spanloom.cli.shards import Reader, Shard, ShardFile, ShardFolder, Source, read_file
 from spanloom.cli.stores import StorePath, is_url, is_web, open_store
+from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError, StorageError
 from spanloom.file_lock import LockHeld, open_locked
@@ -86,14 +87,14 @@ def _source(store: StorePath, inbox: Path) -> Path | ShardFolder:
         return inbox / name
     sizes = store.files()
     check_one_kind(store.url, map(Path, sizes))
-    if any(file.endswith(".txt") for file in sizes):
+    if any(file.endswith(".txt") and not is_hidden(PurePath(file)) for file in sizes):
         for file in sizes:
             store.child(file).download(inbox / name / file)
         return inbox / name
     shards = tuple(
-        ShardFile(file, size, _download_and_read(store.child(file), inbox / name / file))
+        ShardFile(file, size, _download_and_read(store.child(file), inbox / name / file, file))
         for file, size in sizes.items()
-        if is_shard(Path(file))
+        if is_shard(PurePath(file)) and not is_hidden(PurePath(file))
     )
     if not shards:
         wanted = "*.txt, *.jsonl, *.jsonl.gz and *.parquet"
@@ -101,13 +102,13 @@ def _source(store: StorePath, inbox: Path) -> Path | ShardFolder:
     return ShardFolder(name, shards)
 
 
-def _download_and_read(store: StorePath, local: Path) -> Reader:
-    """Return what reads a file of a store, which lies in ``local`` meanwhile."""
+def _download_and_read(store: StorePath, local: Path, name: str) -> Reader:
+    """Return what reads a file of a store, ``name``, which lies in ``local`` meanwhile."""
 
     def read_shard(shard: Shard) -> Iterator[Document]:
         store.download(local)
         try:
-            yield from read_file(local)(shard)
+            yield from read_file(local, name)(shard)
         except FormatError as error:
             raise FormatError(store.url, error.line, error.problem) from error
         finally:

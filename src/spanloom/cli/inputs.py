@@ -102,7 +102,7 @@ def read(
         if form != "jsonl"
         else jsonl.read(path)
     )
-    yield from _files.name_documents(stream, path)
+    yield from _files.name_documents(stream, path.stem)
 
 
 def collect(root: Path) -> "Collection":
@@ -120,8 +120,12 @@ def collect(root: Path) -> "Collection":
 
 
 def is_shard(path: PurePath) -> bool:
-    """Return whether a file's name is that of JSON lines or Parquet, and it is not hidden."""
-    return path.name.endswith(SHARD_SUFFIXES) and not path.name.startswith(".")
+    """Return whether a file is called as JSON lines or Parquet, not hidden, and no note of ours."""
+    from spanloom.corpora.files import NOTES
+
+    if path.name in NOTES or path.name.startswith("."):
+        return False
+    return path.name.endswith(SHARD_SUFFIXES)
 
 
 def check_one_kind(root: object, names: Iterable[PurePath]) -> None:
@@ -129,17 +133,17 @@ def check_one_kind(root: object, names: Iterable[PurePath]) -> None:
 
     Where a text is annotated, it is a brat folder, and shards in it are ignored.
     """
-    from spanloom.corpora.files import ANNOTATED, NOTES
+    from spanloom.corpora.files import ANNOTATED, is_hidden
 
     texts, shards = [], []
     for path in names:
-        if any(part.startswith(".") for part in path.parts):
+        if is_hidden(path):
             continue
         if path.suffix in ANNOTATED:
             return
         if path.suffix == ".txt":
             texts.append(path)
-        elif is_shard(path) and path.name not in NOTES:
+        elif is_shard(path):
             shards.append(path)
     if texts and shards:
         kinds = [

@@ -12,6 +12,7 @@ A shard's file is complete before its line is written, so a complete line counts
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -27,6 +28,7 @@ from spanloom.file_lock import LockHeld, open_locked
 from spanloom.progress import check_same, complete_lines, head_line, json_line
 
 LOG = ".spanloom.shards.log"
+PUBLISHING = 30.0  # seconds between two uploads of the log
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 
@@ -53,6 +55,8 @@ class Manifest:
     log: int
     destination: Destination
     done: dict[str, DoneShard] = field(default_factory=dict)
+    _published: float = 0.0
+    _is_finished: bool = False
 
     def has(self, name: str, input_bytes: int) -> bool:
         """Return whether a shard is done: its input has the same size, its output is there."""
@@ -70,8 +74,14 @@ class Manifest:
             self.done[name] = DoneShard(name, input_bytes, documents, relative, digest)
             write_all(self.log, json_line(asdict(self.done[name])))
             os.fsync(self.log)
-        self.destination.publish(self.folder / LOG)
+        if time.monotonic() - self._published >= PUBLISHING:
+            self.publish_log()
         self.destination.discard(output)
+
+    def publish_log(self) -> None:
+        """Let another machine know which shards are done; raises ``StorageError``."""
+        self.destination.publish(self.folder / LOG)
+        self._published = time.monotonic()
 
     def finish(self, names: Sequence[str]) -> None:
         """Write the manifest of these shards, and delete the log; raises ``StorageError``."""
@@ -81,6 +91,12 @@ class Manifest:
         self.destination.publish(self.folder / MANIFEST)
         with report_os_errors(self.folder / LOG):
             self.destination.withdraw(self.folder / LOG)
+        self._is_finished = True
+
+    def close(self) -> None:
+        """Publish what the log has of a run that was stopped; raises ``StorageError``."""
+        if not self._is_finished:
+            self.publish_log()
 
 
 @contextmanager
@@ -93,9 +109,9 @@ def open_manifest(
 ) -> Iterator[Manifest]:
     """Open the log of a folder under a lock; with ``resume`` what is done there counts.
 
-    Where the folder goes to a store, the log goes there after each shard: so the run can be resumed
-    on another machine, too. Raises ``StorageError`` if another process is at work there, or if it
-    was begun as other work.
+    Where the folder goes to a store, the log goes there twice a minute, and at the end: so the run
+    can be resumed on another machine, too, and what it uploads grows linearly. Raises
+    ``StorageError`` if another process is at work there, or if it was begun as other work.
     """
     with ExitStack() as stack:
         with report_os_errors(folder / LOG):
@@ -109,7 +125,8 @@ def open_manifest(
                 raise StorageError(f"{folder / LOG}: another process is at work here") from None
             manifest = Manifest(folder, work, log, destination)
             _begin(manifest, resume=resume)
-        destination.publish(folder / LOG)
+        manifest.publish_log()
+        stack.callback(manifest.close)
         yield manifest
 
 
@@ -118,6 +135,8 @@ def _begin(manifest: Manifest, *, resume: bool) -> None:
     lines = complete_lines((manifest.folder / LOG).read_bytes()) if resume else []
     if resume:
         _take_over_finished(manifest, is_required=not lines)
+    else:
+        manifest.destination.withdraw(manifest.folder / MANIFEST)  # its files are replaced now
     if not lines:
         os.ftruncate(manifest.log, 0)
         write_all(manifest.log, head_line(manifest.work))

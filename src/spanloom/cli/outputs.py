@@ -70,6 +70,11 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
     return formats[0]
 
 
+def is_of_a_file(out: Path) -> bool:
+    """Return whether OUT is called as files of some form or format are."""
+    return out.name.endswith(f".jsonl{ZIPPED}") or out.suffix in _BY_SUFFIX or bool(of_name(out))
+
+
 def check_is_not_source(out: Path, source: Path) -> None:
     """Raise ``WrongUse`` if OUT is the file IN, of which no other copy may exist."""
     if source.is_file() and out.exists() and source.samefile(out):

@@ -9,6 +9,7 @@ import typer
 from spanloom import plugins
 from spanloom.cli.console import WrongUse, join_names, log
 from spanloom.cli.options import Precision
+from spanloom.errors import ModelError
 
 
 def serve(
@@ -38,7 +39,7 @@ def serve(
     """
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise WrongUse("--token: expected printable ASCII without blanks")
-    from spanloom.serve.engine import Process
+    from spanloom.serve.engine import Process, ProcessLost
     from spanloom.serve.server import listen, start, url_of
     from spanloom.serve.worker import Options
     from spanloom.workers.executors import ONE_THREAD
@@ -54,7 +55,11 @@ def serve(
     with ExitStack() as stack:
         for process in (*short, long):
             stack.callback(process.end)
-        hello = short[0].begin()
+        try:
+            hello = short[0].begin()
+        except ProcessLost as error:
+            problem = "the model process ended three times while it started"
+            raise ModelError(f"{problem}; is there enough memory?") from error
         with listen(host, port) as listener:
             tasks = join_names(task.name for task in hello.model.tasks if task.endpoints)
             log(f"model {hello.model.name} on {hello.model.compute}; tasks: {tasks}")

@@ -11,12 +11,12 @@ from typing import IO
 from spanloom.cli.console import WrongUse
 from spanloom.cli.inputs import SHARD_SUFFIXES, documents, guess_format, is_shard, read
 from spanloom.cli.outputs import JSON, PARQUET, TEXT, TXT
-from spanloom.corpora.files import total_bytes
+from spanloom.corpora.files import total_bytes, visible
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats import _files, jsonl
 from spanloom.formats._text import UTF8
-from spanloom.interchange.parquet import read_parquet
+from spanloom.interchange.parquet import count_rows, read_parquet
 
 _LINES, _ZIPPED, _PARQUET = SHARD_SUFFIXES
 
@@ -79,14 +79,15 @@ def is_folder(source: Source) -> bool:
 
 def find_shards(folder: Path) -> ShardFolder | None:
     """Return the JSON lines and Parquet files of a folder, in order; None if it has texts."""
-    if next(folder.rglob("*.txt"), None) is not None:
+    if any(path.suffix == TXT for path in visible(folder)):
         return None
-    paths = sorted(path for path in folder.rglob("*") if is_shard(path) and path.is_file())
-    files = (
-        ShardFile(path.relative_to(folder).as_posix(), path.stat().st_size, read_file(path))
-        for path in paths
+    paths = sorted(path for path in visible(folder) if is_shard(path) and path.is_file())
+    names = [path.relative_to(folder).as_posix() for path in paths]
+    files = tuple(
+        ShardFile(name, path.stat().st_size, read_file(path, name))
+        for name, path in zip(names, paths, strict=True)
     )
-    return ShardFolder(folder.name, tuple(files)) if paths else None
+    return ShardFolder(folder.name, files) if files else None
 
 
 def open_shards(folder: ShardFolder, out: Path, to: str | None) -> list[Shard]:
@@ -113,7 +114,7 @@ def open_single(source: Source, out: Path, to: str, encoding: str) -> Shard:
         size = sum(file.size for file in source.files)
         return Shard(_chained(source.files), out, to, size=size)
     if source.is_file() and is_shard(source):
-        return Shard(read_file(source), out, to, size=source.stat().st_size)
+        return Shard(read_file(source, source.name), out, to, size=source.stat().st_size)
     if source.is_dir():
         size = total_bytes(source.rglob(f"*{TXT}"))
         return Shard(_counting(source, encoding), out, to, size=size)
@@ -148,26 +149,47 @@ def _chained(files: Sequence[ShardFile]) -> Reader:
 
 def _target_name(name: str, to: str) -> str:
     """Return the name of a shard's output; JSON lines stay as they are, zipped or not."""
-    suffix = next(suffix for suffix in (_ZIPPED, _LINES, _PARQUET) if name.endswith(suffix))
-    if to == JSON and suffix != _PARQUET:
+    if to == JSON and not name.endswith(_PARQUET):
         return name
     endings = {JSON: _LINES, PARQUET: _PARQUET, TEXT: TXT}
-    return name.removesuffix(suffix) + endings.get(to, f".{to}")
+    return _stem(name) + endings.get(to, f".{to}")
 
 
-def read_file(path: Path) -> Reader:
-    """Return what reads the documents of a JSON lines or Parquet file, each with a name."""
+def _stem(name: str) -> str:
+    """Return the name of a shard without its suffix."""
+    suffix = next(suffix for suffix in (_ZIPPED, _LINES, _PARQUET) if name.endswith(suffix))
+    return name.removesuffix(suffix)
+
+
+def read_file(path: Path, name: str) -> Reader:
+    """Return what reads the documents of a JSON lines or Parquet file.
+
+    Those without a name are named by ``name``, which the file has in its corpus.
+    """
 
     def read_shard(shard: Shard) -> Iterator[Document]:
         try:
             with path.open("rb") as stream:
-                for document in _files.name_documents(_documents(stream, path), path):
-                    shard.position = stream.tell()
+                position = _position(stream, path)
+                named = _files.name_documents(_documents(stream, path), _stem(name))
+                for number, document in enumerate(named, start=1):
+                    shard.position = position(number)
                     yield document
         except (OSError, EOFError, zlib.error) as error:
             raise FormatError(str(path), None, f"cannot be read: {error}") from error
 
     return read_shard
+
+
+def _position(stream: IO[bytes], path: Path) -> Callable[[int], int]:
+    """Return what tells about how many bytes so many documents took.
+
+    Parquet is not read from its start to its end.
+    """
+    if not path.name.endswith(_PARQUET):
+        return lambda _: stream.tell()
+    num_bytes, num_rows = path.stat().st_size, count_rows(stream, str(path))
+    return lambda number: num_bytes * number // max(1, num_rows)
 
 
 def _documents(stream: IO[bytes], path: Path) -> Iterator[Document]:

@@ -1,7 +1,7 @@
 """Recognize files that hold documents, by suffix and, where that is not enough, by content."""
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from spanloom.atomic_io import MANIFEST
 from spanloom.errors import DataError
@@ -63,7 +63,7 @@ def holds_documents(path: Path) -> bool:
     if not path.is_dir():
         return is_file(path) or _has_known_content(path)
     suffixes = {*_BRAT, *_files.suffixes()}
-    return any(child.suffix.lower() in suffixes and child.is_file() for child in _visible(path))
+    return any(child.suffix.lower() in suffixes and child.is_file() for child in visible(path))
 
 
 def holds_annotation(path: Path) -> bool:
@@ -76,7 +76,7 @@ def holds_annotation(path: Path) -> bool:
     suffixes = _files.suffixes()
     return any(
         child.suffix in ANNOTATED or (child.suffix.lower() in suffixes and is_file(child))
-        for child in _visible(path)
+        for child in visible(path)
     )
 
 
@@ -87,8 +87,13 @@ def _has_known_content(path: Path) -> bool:
     return path.is_file() and detect_format(path) is not None
 
 
-def _visible(folder: Path) -> Iterator[Path]:
+def visible(folder: Path) -> Iterator[Path]:
     """Yield everything below a folder, except hidden files and the content of hidden folders."""
     for path in folder.rglob("*"):
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts):
+        if not is_hidden(path.relative_to(folder)):
             yield path
+
+
+def is_hidden(path: PurePath) -> bool:
+    """Whether a path, relative to a corpus, is that of a hidden file or in a hidden folder."""
+    return any(part.startswith(".") for part in path.parts)

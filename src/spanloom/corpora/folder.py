@@ -92,7 +92,7 @@ def _read_file(path: Path, encoding: str) -> Iterable[Document]:
     file_format = _files.load(format_name)
     return _files.name_documents(
         _files.read(path, file_format, _files.sniff_options(path, file_format), encoding=encoding),
-        path,
+        path.stem,
     )
 
 

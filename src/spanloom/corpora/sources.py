@@ -126,7 +126,7 @@ def _read_file(source: Source, path: Path, raw: Path) -> Iterator[Document]:
     sidecars = {
         key: str(source.options[key]) for key in file_format.sidecars if key in source.options
     }
-    in_file = _files.name_documents(_files.read(path, file_format, options, sidecars), path)
+    in_file = _files.name_documents(_files.read(path, file_format, options, sidecars), path.stem)
     if polarities := polarity_file(source, path, raw):
         seg = _files.load("absa_seg")
         with_polarity = _files.read(raw / polarities, seg, seg.options())

@@ -145,11 +145,11 @@ def read(
 
 
 def name_documents(
-    documents: Iterable[Document], path: Path, *, first: int = 1
+    documents: Iterable[Document], stem: str, *, first: int = 1
 ) -> Iterator[Document]:
-    """Yield the documents; one without a name is named by its file and number, from ``first``."""
+    """Yield the documents; one without a name is ``stem`` with its number, from ``first``."""
     for number, document in enumerate(documents, first):
-        yield document if document.name else replace(document, name=f"{path.stem}-{number:05}")
+        yield document if document.name else replace(document, name=f"{stem}-{number:05}")
 
 
 def write(

@@ -4,6 +4,7 @@ See https://huggingface.co/docs/datasets.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spanloom.annotation.tag_schemes import SCHEMES, Scheme
@@ -51,14 +52,23 @@ def from_dataset(
     Rows without a name are named by their number. Raises ``FormatError`` with ``path`` and the
     number of the row if it has neither column or is no document.
     """
-    for number, row in enumerate(dataset):
+    for number, document in read_rows(dataset, text, path):
+        yield document if document.name else replace(document, name=str(number))
+
+
+def read_rows(
+    rows: Iterable[Mapping[str, Any]], text: str, path: str
+) -> Iterator[tuple[int, Document]]:
+    """Yield the number and the document of each row, which may have no name; raises alike."""
+    for number, row in enumerate(rows):
         try:
-            documents = _parse_row(row, text, number)
+            documents = _parse_row(row, text)
         except FormatError as error:
             raise FormatError(path, None, f"row {number}: {error.problem}") from error
         except ValueError as error:
             raise FormatError(path, None, f"row {number}: {error}") from error
-        yield from documents
+        for document in documents:
+            yield number, document
 
 
 def to_tags(documents: Iterable[Document], layer: str, *, scheme: str = "BIO") -> "Dataset":
@@ -114,7 +124,7 @@ def from_tags(
         yield builder.build()
 
 
-def _parse_row(row: Mapping[str, Any], text: str, number: int) -> list[Document]:
+def _parse_row(row: Mapping[str, Any], text: str) -> list[Document]:
     """Return the documents of a row; raises ``FormatError``, and ``ValueError`` for bad values."""
     standoff = row.get(STANDOFF)
     if isinstance(standoff, str) and standoff:
@@ -125,7 +135,7 @@ def _parse_row(row: Mapping[str, Any], text: str, number: int) -> list[Document]
         raise ValueError(f"expected a text in {text!r}, got the columns {', '.join(row)}")
     if not isinstance(row[text], str):
         raise ValueError(f"expected a text in {text!r}, got {row[text]!r:.60}")
-    return [Document(row[text], name=str(row.get("name") or number))]
+    return [Document(row[text], name=str(row.get("name") or ""))]
 
 
 def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[str, Any]]:

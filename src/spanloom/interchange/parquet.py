@@ -1,32 +1,48 @@
 """Read and write documents as Parquet: a row per document, in the columns of ``to_dataset``.
 
-See https://parquet.apache.org. Rows come and go in groups, so files may be larger than memory.
+See https://parquet.apache.org. Rows come and go in pieces, so files may be larger than memory.
 """
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import IO, Any
 
 from spanloom.document import Document
 from spanloom.errors import FormatError, PackageMissing
-from spanloom.interchange.datasets import STANDOFF, from_dataset, storable
+from spanloom.interchange.datasets import STANDOFF, read_rows, storable
 
 SUFFIX = ".parquet"
 _GROUP = 1024  # rows that are read or written at once
+_BUFFER = 2**20  # bytes of a column that are read at once
 
 
 def read_parquet(stream: IO[bytes], path: str) -> Iterator[Document]:
     """Yield the document of each row: what ``parquet_chunks`` wrote, or the column ``text`` alone.
 
-    Raises ``FormatError`` with the path and the row, ``PackageMissing`` without pyarrow.
+    Documents may have no name. Raises ``FormatError`` with the path and the row,
+    ``PackageMissing`` without pyarrow.
     """
+    with _opened(stream, path) as file:
+        rows = _rows(file.iter_batches(_GROUP), path)
+        yield from (document for _, document in read_rows(rows, "text", path))
+
+
+def count_rows(stream: IO[bytes], path: str) -> int:
+    """Return how many rows a file has; raises as ``read_parquet`` does."""
+    with _opened(stream, path) as file:
+        return int(file.metadata.num_rows)
+
+
+@contextmanager
+def _opened(stream: IO[bytes], path: str) -> Iterator[Any]:
+    """Open a file that is read piece by piece: its groups of rows may be larger than memory."""
     PackageMissing.check("reading Parquet", "parquet", "pyarrow")
     import pyarrow.parquet
 
     try:
-        batches = pyarrow.parquet.ParquetFile(stream).iter_batches(_GROUP)
-        yield from from_dataset(_rows(batches, path), path=path)
+        yield pyarrow.parquet.ParquetFile(stream, pre_buffer=False, buffer_size=_BUFFER)
     except pyarrow.ArrowException as error:
         raise FormatError(path, None, f"no Parquet: {str(error).splitlines()[0]}") from error
 

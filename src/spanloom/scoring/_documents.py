@@ -33,7 +33,7 @@ def documents(path: Path) -> list[Document]:
             raise FormatError(str(path), None, f"cannot tell its format (known: {choices})")
         file_format = _files.load(name)
         options = _files.validate_format_options(file_format, {}, SourceLocation(str(path)))
-        return list(_files.name_documents(_files.read(path, file_format, options), path))
+        return list(_files.name_documents(_files.read(path, file_format, options), path.stem))
     return [reading.document for reading in folder.read_all(path)]
 
 

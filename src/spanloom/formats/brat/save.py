@@ -9,6 +9,8 @@ from spanloom.errors import StorageError
 from spanloom.formats.brat import queries, sidecar
 from spanloom.formats.brat.write import original, parts, text_file
 
+_MAX_BYTES = 230  # of a file's name: 255 in most file systems, less our suffixes
+
 
 def save(
     document: Document, folder: Path, *, encoding: str = "utf-8", overwrite: bool = False
@@ -46,7 +48,7 @@ def inside(folder: Path, name: str) -> Path:
     """Return the path of a document in a folder.
 
     Raises ``StorageError`` if the name leads out of the folder, is hidden, as readers skip hidden
-    files and folders, or has a character that no path can have.
+    files and folders, is longer than names of files can be, or has a character that none can have.
     """
     relative = PurePosixPath(name)
     try:
@@ -63,6 +65,10 @@ def inside(folder: Path, name: str) -> Path:
     path = folder.joinpath(*relative.parts)
     if is_invalid or not path.resolve().is_relative_to(folder.resolve()):
         raise StorageError(f"{folder}: the document name {name!r} leads out of the folder")
+    longest = max(relative.parts, key=lambda part: len(os.fsencode(part)))
+    if len(os.fsencode(longest)) > _MAX_BYTES:
+        problem = f"a name of at most {_MAX_BYTES} bytes, got {longest[:60]!r}…"
+        raise StorageError(f"{folder}: expected {problem}")
     hidden = next((part for part in relative.parts if part.startswith(".")), None)
     if hidden is not None:
         problem = f"the document name {name!r} is hidden, so no reader would find it"
