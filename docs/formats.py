@@ -33,12 +33,14 @@ there are more than 20 MB to read, else one. Below 2 MB no process is started. O
 exit codes are those of one process. Only if a document cannot be read or written, some that follow
 it may already be in a brat folder OUT. Files of other formats are read as a whole.
 
-In Python each format is a module of `spanloom.formats` with `loads(text)` and `dumps(documents)`.
-The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
+In Python each format but brat is a module of `spanloom.formats` with `loads(text)` and
+`dumps(documents)`. A folder or file of any format, brat too, is read by
+`spanloom.corpora.folder.read(Path("mydata"), "train").documents` (the split is `all` where there
+are none); `spanloom.formats.brat.save.save(document, Path("out"))` writes brat. The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
 annotation has its own spans. `python docs/formats.py` writes this page.
 
 Exports of annotation tools: [doccano](#doccano), [Label Studio](#labelstudio), [Prodigy](#prodigy),
-[WebAnno and INCEpTION](#webanno-tsv), [PubTator](#pubtator). Words with tags: [columns](#columns).
+[WebAnno and INCEpTION](#webanno_tsv), [PubTator](#pubtator). Words with tags: [columns](#columns).
 Treebanks: [CoNLL-U](#conllu), [brackets](#trees). CSV and TSV: [table](#table). Questions:
 [SQuAD](#squad). One document a line, with everything: [jsonl](#jsonl).
 """

@@ -2,13 +2,21 @@
 
 import pytest
 import tiny
+from torch import nn
 
 from spanloom.annotation.text_pairs import classify
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
-from spanloom.training.auto_recipe import epochs, propose_recipe, sentences, with_comments, words
+from spanloom.training.auto_recipe import (
+    _RESERVED,
+    epochs,
+    propose_recipe,
+    sentences,
+    with_comments,
+    words,
+)
 
 
 def write(path, *layers, text="add cold buffer"):
@@ -42,6 +50,19 @@ def test_one_task_a_layer_with_spans(tmp_path):
 def test_names_are_valid_and_differ(tmp_path):
     path = write(tmp_path / "a.jsonl", layer("main"), layer("a"), layer("a!"), layer("!"))
     assert list(propose_recipe(path, "a").recipe.tasks) == ["a", "a-2", "a-3", "task"]
+
+
+def test_a_split_alone_is_called_as_its_folder(tmp_path):
+    for split in ("train", "dev"):
+        path = tiny.corpus(tmp_path / split / "corpus") / split
+        assert list(propose_recipe(path, "x").recipe.tasks) == ["corpus"]
+
+
+def test_names_that_torch_uses_are_avoided(tmp_path):
+    path = write(tmp_path / "a.jsonl", layer("main"), layer("type"), layer("eval"))
+    assert list(propose_recipe(path, "a").recipe.tasks) == ["a", "type-2", "eval-2"]
+    reserved = {name for name in dir(nn.ModuleDict()) if "_" not in name and name.islower()}
+    assert reserved <= _RESERVED
 
 
 def test_events_make_relations_and_train_alone_is_read(tmp_path):

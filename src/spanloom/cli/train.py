@@ -49,7 +49,7 @@ def train(
 
     Example: spanloom train protocols/ -o runs/protocols
 
-    Example: spanloom train reviews.csv -o runs/reviews --kind stars=extractive_regression
+    Example: spanloom train reviews.csv -o runs/reviews --kind label=extractive_classification
 
     Example: spanloom train recipe.yaml -o runs/mine --set stages.0.epochs=3 --dry-run
     """

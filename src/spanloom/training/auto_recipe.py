@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -14,6 +14,7 @@ from spanloom.config.options import model_at
 from spanloom.config.recipe import Recipe
 from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
+from spanloom.corpora.splits import splits_of_name
 from spanloom.document import MAIN, Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats._text import UTF8
@@ -43,6 +44,11 @@ _SPAN_STAGE: dict[str, Any] = {"lr": {"encoder": 2e-4, "task": 2e-3}, "ema_decay
 _TEXT_STAGE: dict[str, Any] = {"lr": {"encoder": 2e-4, "task": 1e-3}}
 _LOOKED = 200  # documents from which on some tell as well as all how words are split
 _NAME = re.compile(r"[^\w-]+")
+# single words that torch's containers of modules use; ``model.plan`` refuses them in any recipe
+_RESERVED = frozenset(
+    "apply bfloat16 buffers children clear compile cpu cuda double eval float forward half ipu "
+    "items keys modules mtia parameters pop to train training type update values xpu".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,7 @@ def _tasks(
     tasks: dict[str, Any] = {}
     notes: dict[Keys, str] = {}
     for layer, sample in layers.items():
-        name = _name(path.resolve().stem if layer == MAIN else layer, tasks)
+        name = _name(_corpus_name(path) if layer == MAIN else layer, tasks)
         suggested = suggestions[layer]
         tasks[name] = {
             "data": data,
@@ -188,11 +194,17 @@ def _tasks(
     return tasks, notes
 
 
-def _name(stem: str, taken: Iterable[str]) -> str:
-    """Return a valid task name that is not taken."""
+def _corpus_name(path: Path) -> str:
+    """Return how a folder or file is called; of one that is a split, how its folder is."""
+    path = path.resolve()
+    return path.parent.name if splits_of_name(path.stem) == (path.stem.lower(),) else path.stem
+
+
+def _name(stem: str, taken: Collection[str]) -> str:
+    """Return a name for a task that is not taken, by another task or by torch."""
     name = base = _NAME.sub("-", stem).strip("-") or "task"
     number = 2
-    while name in taken:
+    while name in taken or name in _RESERVED:
         name, number = f"{base}-{number}", number + 1
     return name
 
