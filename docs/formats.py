@@ -36,7 +36,8 @@ it may already be in a brat folder OUT. Files of other formats are read as a who
 In Python each format but brat is a module of `spanloom.formats` with `loads(text)` and
 `dumps(documents)`. A folder or file of any format, brat too, is read by
 `spanloom.corpora.folder.read(Path("mydata"), "train").documents` (the split is `all` where there
-are none); `spanloom.formats.brat.save.save(document, Path("out"))` writes brat. The layer `words` has the words that the file gives, and `sentences` its sentences; each layer of
+are none); `spanloom.formats.brat.save.save(document, Path("out"))` writes brat. The layer
+`words` has the words that the file gives, and `sentences` its sentences; each layer of
 annotation has its own spans. `python docs/formats.py` writes this page.
 
 Exports of annotation tools: [doccano](#doccano), [Label Studio](#labelstudio), [Prodigy](#prodigy),
