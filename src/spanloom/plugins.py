@@ -50,13 +50,17 @@ class Origin(NamedTuple):
         return f"module {self.module}" + (f" of package {package}" if package else "")
 
 
-def load(module: str) -> None:
-    """Import a module and make the parts in its table ``SPANLOOM`` available by their names.
+def load(*names: str) -> None:
+    """Import modules and make the parts in their tables ``SPANLOOM`` available by their names.
 
-    Raises ``PluginError`` if the module cannot be imported or has no valid table.
+    Raises ``PluginError`` if a module cannot be imported or has no valid table.
     """
-    if module in modules:
-        return
+    for name in names:
+        if name not in modules:
+            _load(name)
+
+
+def _load(module: str) -> None:
     table = getattr(_import_module(module), TABLE, None)
     if not isinstance(table, Mapping):
         expected = f'{TABLE} = {{"tasks": {{"name": "package.module:KIND"}}}}'

@@ -1,5 +1,6 @@
 """``check`` and ``convert`` by several processes: the same bytes, messages and errors as by one."""
 
+import json
 import os
 import signal
 import subprocess
@@ -130,3 +131,18 @@ def test_no_worker_stays(tmp_path, number, code):
     assert "Traceback" not in told
     gone, alive = psutil.wait_procs(workers, timeout=60)
     assert (len(gone), alive) == (2, [])
+
+
+@pytest.mark.slow
+def test_a_conversion_that_is_ended_leaves_no_hidden_file(tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    line = json.dumps({"name": "a", "text": "Stir the cells for a while. " * 300})
+    source.write_text(f"{line}\n" * 20_000, encoding="utf-8")
+    command = [sys.executable, "-m", "spanloom", "convert", str(source), str(out), "--workers", "1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        while not any(path.name.startswith(".") for path in tmp_path.iterdir()):
+            assert run.poll() is None
+            time.sleep(0.01)
+        run.send_signal(signal.SIGTERM)
+    assert run.returncode == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]

@@ -31,6 +31,14 @@ def test_a_port_that_is_taken_is_told(fails, home):
     assert "ddress already in use" in told
 
 
+def test_a_model_process_that_cannot_start_is_one_line(fails, home, monkeypatch):
+    command = [sys.executable, "-c", "raise SystemExit(3)"]
+    monkeypatch.setattr("spanloom.serve.worker.Options.command", lambda self: command)
+    monkeypatch.setattr("spanloom.serve.engine._PAUSES", (0.0, 0.01, 0.01))
+    told = fails("serve", "-m", home / "model", "--port", "0", code=1)
+    assert "the model process ended three times while it started" in told
+
+
 @pytest.fixture
 def process(home):
     """The command as users start it, on any free port."""

@@ -11,6 +11,7 @@ import pytest
 import tiny
 
 from spanloom.cli import stores
+from spanloom.cli.manifest import LOG
 from spanloom.cli.stores import StorePath, is_url, open_store
 from spanloom.document import Document
 from spanloom.errors import NameNotFound, PackageMissing, StorageError
@@ -154,6 +155,21 @@ def test_a_run_that_failed_goes_on(annotate, corpus, memory, expected, state, tm
     assert annotate("memory://in", "-o", "memory://out", "--resume").exit_code == 0
     assert objects(memory, "/out/") == expected
     assert memory.info("/out/a.jsonl")["created"] == created
+
+
+def test_the_log_is_not_uploaded_after_each_shard(annotate, corpus, memory, monkeypatch, state):
+    put(memory, corpus, "/in/")
+    uploads = []
+    upload = StorePath.upload
+    monkeypatch.setattr(
+        StorePath, "upload", lambda self, path: (uploads.append(path.name), upload(self, path))
+    )
+    assert annotate("memory://in", "-o", "memory://out").exit_code == 0
+    assert uploads.count(LOG) == 1  # when it is begun; the run is over before the next is due
+    monkeypatch.setattr("spanloom.cli.manifest.PUBLISHING", 0.0)
+    uploads.clear()
+    assert annotate("memory://in", "-o", "memory://other").exit_code == 0
+    assert uploads.count(LOG) == 1 + 4
 
 
 def test_an_upload_that_fails_loses_nothing(annotate, corpus, memory, monkeypatch, state):

@@ -53,8 +53,9 @@ def test_names_are_valid_and_differ(tmp_path):
 
 
 def test_a_split_alone_is_called_as_its_folder(tmp_path):
-    for split in ("train", "dev"):
-        path = tiny.corpus(tmp_path / split / "corpus") / split
+    for number, name in enumerate(("train", "Training", "devel")):
+        split = tiny.corpus(tmp_path / str(number) / "corpus") / "train"
+        path = split.rename(split.with_name(name))
         assert list(propose_recipe(path, "x").recipe.tasks) == ["corpus"]
 
 

@@ -210,12 +210,12 @@ def _shards(
         return shards
     corpus = find_shards(source) if isinstance(source, Path) and source.is_dir() else None
     if corpus is not None:
-        _check_outside(source, out, [out])
+        _check_outside(source, out)
         source = corpus
     return [open_single(source, out, to, options.encoding)]
 
 
-def _check_outside(source: "Source", out: Path, targets: Iterable[Path]) -> None:
+def _check_outside(source: "Source", out: Path, targets: Iterable[Path] = ()) -> None:
     """Raise ``WrongUse`` where output would lie in the folder of shards that is read.
 
     A later run would read it, and shards of that name would be lost.

@@ -7,7 +7,7 @@ JSON and then the documents, a line of JSON each.
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from spanloom import plugins
 from spanloom.cli.annotator import AnnotationSpec, Annotator
 from spanloom.errors import SpanloomError, WorkerError
 from spanloom.formats import jsonl
-from spanloom.workers.process import answer_jobs, module_command
+from spanloom.workers.process import Answerer, answer_jobs, module_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def parse_stretch(answer: bytes, compute: str) -> list[bytes]:
     return lines
 
 
-def make_answerer(spec: AnnotationSpec) -> Callable[[bytes], bytes]:
+def make_answerer(spec: AnnotationSpec) -> Answerer:
     """Prepare a process, which uses one thread from now on; return what answers its messages.
 
     Raises ``PluginError``.
@@ -103,8 +103,7 @@ def make_answerer(spec: AnnotationSpec) -> Callable[[bytes], bytes]:
     import torch
 
     torch.set_num_threads(1)
-    for module in spec.plugins or ():
-        plugins.load(module)
+    plugins.load(*spec.plugins or ())
     return StretchAnnotator(spec)
 
 

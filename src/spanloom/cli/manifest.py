@@ -56,7 +56,6 @@ class Manifest:
     destination: Destination
     done: dict[str, DoneShard] = field(default_factory=dict)
     _published: float = 0.0
-    _is_finished: bool = False
 
     def has(self, name: str, input_bytes: int) -> bool:
         """Return whether a shard is done: its input has the same size, its output is there."""
@@ -91,11 +90,10 @@ class Manifest:
         self.destination.publish(self.folder / MANIFEST)
         with report_os_errors(self.folder / LOG):
             self.destination.withdraw(self.folder / LOG)
-        self._is_finished = True
 
     def close(self) -> None:
         """Publish what the log has of a run that was stopped; raises ``StorageError``."""
-        if not self._is_finished:
+        if (self.folder / LOG).exists():
             self.publish_log()
 
 

@@ -73,8 +73,7 @@ def with_plugins(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*args: Any, plugin: list[str] | None = None, **kwargs: Any) -> None:
-        for module in plugin or ():
-            plugins.load(module)
+        plugins.load(*plugin or ())
         command(*args, **kwargs)
 
     signature = inspect.signature(command, eval_str=True)

@@ -57,10 +57,8 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
         return _BY_SUFFIX.get(f".{name}", name)  # jsonl is json
     if out is None:
         return TEXT
-    if out.name.endswith(f".jsonl{ZIPPED}"):
-        return JSON
-    if out.suffix in _BY_SUFFIX:
-        return _BY_SUFFIX[out.suffix]
+    if (own := _own_form(out)) is not None:
+        return own
     if folder or not out.suffix:
         return BRAT
     formats = of_name(out)
@@ -72,7 +70,12 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
 
 def is_of_a_file(out: Path) -> bool:
     """Return whether OUT is called as files of some form or format are."""
-    return out.name.endswith(f".jsonl{ZIPPED}") or out.suffix in _BY_SUFFIX or bool(of_name(out))
+    return _own_form(out) is not None or bool(of_name(out))
+
+
+def _own_form(out: Path) -> str | None:
+    """Return which of our own forms files are usually called so, None for another name."""
+    return JSON if out.name.endswith(f".jsonl{ZIPPED}") else _BY_SUFFIX.get(out.suffix)
 
 
 def check_is_not_source(out: Path, source: Path) -> None:

@@ -64,9 +64,9 @@ class RunOptions:
         """Return the runs that are asked for; raises ``WrongUse`` for a text that fits none."""
         if not self.only:
             return dict(jobs)
-        chosen: dict[str, Job] = {}
+        chosen: set[str] = set()
         for text in self.only:
-            fitting = {key: job for key, job in jobs.items() if text == key or text in job.name}
+            fitting = {key for key, job in jobs.items() if text == key or text in job.name}
             if not fitting:
                 raise WrongUse(
                     f"--only {text}: expected the key of a run or a part of its name; "

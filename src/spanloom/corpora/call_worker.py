@@ -38,8 +38,7 @@ def _answer(content: bytes) -> bytes:
 
 
 def _make_answerer(modules: Sequence[str]) -> Answerer:
-    for module in modules:
-        plugins.load(module)
+    plugins.load(*modules)
     return _answer
 
 

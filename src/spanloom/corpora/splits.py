@@ -32,6 +32,11 @@ def splits_of_name(name: str) -> tuple[str, ...]:
     return tuple(split for split in SPLITS if split in words)
 
 
+def is_split(name: str) -> bool:
+    """Return whether a name is a split's, without any other word."""
+    return name.lower() in _SPLIT_BY_WORD
+
+
 def find(corpus: Path) -> dict[str, Path]:
     """Return the folder or file of each split of a corpus, in the order train, dev, test.
 
@@ -60,9 +65,7 @@ def _split_paths(split: str, children: Iterable[Path]) -> list[Path]:
     """
     matches = [path for path in children if split in splits_of_name(path.name)]
     with_documents = [path for path in matches if holds_documents(path)]
-    return with_documents or [
-        path for path in matches if path.is_dir() and path.name.lower() in _SPLIT_BY_WORD
-    ]
+    return with_documents or [path for path in matches if path.is_dir() and is_split(path.name)]
 
 
 def _single_path(corpus: Path, paths: Sequence[Path]) -> Path:

@@ -141,8 +141,7 @@ def _load(options: Options) -> tuple[Annotate, ModelInfo]:
     from spanloom.model.asking import with_choices
     from spanloom.serve.model_info import model_info
 
-    for module in options.plugins:
-        plugins.load(module)
+    plugins.load(*options.plugins)
     model = serialization.load(options.model, device=options.device, precision=options.precision)
     name, known = options.model or serialization.DEFAULT, model.known_language()
 

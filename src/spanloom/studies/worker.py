@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -23,7 +23,7 @@ from spanloom.errors import SpanloomError
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
-from spanloom.workers.process import answer_jobs
+from spanloom.workers.process import Answerer, answer_jobs
 
 NICENESS = 10
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
     answer_jobs(partial(make_answerer, _parse(arguments)), at_end=stop_training)
 
 
-def make_answerer(folders: Folders) -> Callable[[bytes], bytes]:
+def make_answerer(folders: Folders) -> Answerer:
     """Prepare a process, and return what answers its jobs."""
     prepare_process(folders.plugins)
     return partial(_answer_json, folders)
@@ -65,8 +65,7 @@ def prepare_process(modules: Sequence[str]) -> None:
     os.nice(NICENESS)
     torch.set_num_threads(1)
     logging.disable_progress_bar()
-    for module in modules:
-        plugins.load(module)
+    plugins.load(*modules)
 
 
 def answer(job: Job, folders: Folders) -> Outcome:

@@ -14,7 +14,7 @@ from spanloom.config.options import model_at
 from spanloom.config.recipe import Recipe
 from spanloom.config.yaml import Keys
 from spanloom.corpora import folder
-from spanloom.corpora.splits import splits_of_name
+from spanloom.corpora.splits import is_split
 from spanloom.document import MAIN, Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats._text import UTF8
@@ -197,7 +197,7 @@ def _tasks(
 def _corpus_name(path: Path) -> str:
     """Return how a folder or file is called; of one that is a split, how its folder is."""
     path = path.resolve()
-    return path.parent.name if splits_of_name(path.stem) == (path.stem.lower(),) else path.stem
+    return path.parent.name if is_split(path.stem) else path.stem
 
 
 def _name(stem: str, taken: Collection[str]) -> str:

@@ -7,11 +7,12 @@ import os
 import queue
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from spanloom.workers.frames import read_frame, write_frame
+from spanloom.workers.process import Answerer
 
 # Threads that wait for each other must not spin: on a busy machine that takes most of the time.
 ONE_THREAD = {
@@ -49,7 +50,7 @@ class InProcess:
 
     size = 1
 
-    def __init__(self, answer: Callable[[bytes], bytes]) -> None:
+    def __init__(self, answer: Answerer) -> None:
         self._answer = answer
         self._job: tuple[str, bytes] | None = None
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from spanloom.errors import ClusterError, PackageMissing
 from spanloom.workers.executors import ONE_THREAD, Answer
+from spanloom.workers.process import Answerer
 
 LOCAL = "local"  # the address of a cluster of this machine alone
 
@@ -12,9 +13,7 @@ LOCAL = "local"  # the address of a cluster of this machine alone
 class RayWorkers:
     """Actors of a Ray cluster, one core each; all machines see the same folders."""
 
-    def __init__(
-        self, size: int | None, address: str, make: Callable[[], Callable[[bytes], bytes]]
-    ) -> None:
+    def __init__(self, size: int | None, address: str, make: Callable[[], Answerer]) -> None:
         """Connect to ``address``; ``make``, called in each actor, returns what answers its jobs.
 
         ``size`` None is one actor per core of the cluster.
@@ -63,7 +62,7 @@ class RayWorkers:
 class _Actor:
     """What runs in the process of an actor, which stays alive from job to job."""
 
-    def __init__(self, make: Callable[[], Callable[[bytes], bytes]]) -> None:
+    def __init__(self, make: Callable[[], Answerer]) -> None:
         self._answer = make()
 
     def answer(self, content: bytes) -> bytes:

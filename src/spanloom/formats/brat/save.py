@@ -65,10 +65,10 @@ def inside(folder: Path, name: str) -> Path:
     path = folder.joinpath(*relative.parts)
     if is_invalid or not path.resolve().is_relative_to(folder.resolve()):
         raise StorageError(f"{folder}: the document name {name!r} leads out of the folder")
-    longest = max(relative.parts, key=lambda part: len(os.fsencode(part)))
-    if len(os.fsencode(longest)) > _MAX_BYTES:
-        problem = f"a name of at most {_MAX_BYTES} bytes, got {longest[:60]!r}…"
-        raise StorageError(f"{folder}: expected {problem}")
+    too_long = next((part for part in relative.parts if len(os.fsencode(part)) > _MAX_BYTES), None)
+    if too_long is not None:
+        problem = f"expected a name of at most {_MAX_BYTES} bytes, got {too_long[:60]!r}…"
+        raise StorageError(f"{folder}: {problem}")
     hidden = next((part for part in relative.parts if part.startswith(".")), None)
     if hidden is not None:
         problem = f"the document name {name!r} is hidden, so no reader would find it"
