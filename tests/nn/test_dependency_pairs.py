@@ -65,6 +65,16 @@ def test_the_loss_is_that_of_all_pairs_of_words_whose_head_is_known(head, chunk,
     torch.testing.assert_close(found["relation"], wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_a_head_in_another_run_teaches_nothing(head):
+    """The part of a long sentence in which a word's head is not counts as unknown."""
+    across, unknown = HEADS.clone(), HEADS.clone()
+    across[7], unknown[7] = 1, UNKNOWN
+    across[0], unknown[0] = 4, UNKNOWN
+    words = _words()
+    found, wanted = (head.loss(words, RUNS, heads, LABELS) for heads in (across, unknown))
+    torch.testing.assert_close(found, wanted)
+
+
 def test_no_words_are_no_error(head):
     nothing = head.loss(
         torch.zeros(0, 6), torch.zeros(0, 2, dtype=torch.long), HEADS[:0], LABELS[:0]

@@ -148,3 +148,13 @@ def test_functions_of_labels_are_learnt_only_where_asked(functions, labels):
     assert task.vocabulary.spans == labels
     assert [label for _, _, label in task.encode_gold(gold, whole).spans] == [1, 2, 3]
     assert task.unseen_labels([gold]) == set()
+
+
+def test_where_no_label_is_mostly_a_roots_a_root_has_the_likeliest():
+    labels = {"relation_labels": ["det", "dep"], "roots": []}
+    task, head, whole = _task("dependency", labels)
+    scores = torch.tensor([0.1, 0.2])
+    head.labels.forward = lambda words, arcs: scores.expand(len(arcs), 2)
+    _, layer = _predicted(task, head, whole)
+    assert any(arc.head == arc.tail for arc in layer.relations)
+    assert {arc.label for arc in layer.relations if arc.head == arc.tail} == {"dep"}

@@ -176,7 +176,33 @@ def test_a_given_predicate_of_an_unknown_label_is_still_one():
     assert [span.label for span in bared["main"].spans] == ["Neutral"]
     laid = lay(task, [bared])
     layer = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]["main"]
-    assert (3, 7) in {(span.start, span.end) for span in layer.spans}
+    assert ("Neutral", 3, 7) in {(span.label, span.start, span.end) for span in layer.spans}
+
+
+def test_given_predicates_are_kept_where_train_has_joint_labels_alone():
+    spans = number_spans(("predicate", 0, 3), ("argument", 0, 3))
+    relations = (Relation("R1", "ARG0", "T1", "T2"),)
+    train = Document(BOTH.text, (Layer("main", spans, relations),), "joint")
+    kind = load("srl")
+    task = make(kind, [train], gold_predicates=True, **SMALL)
+    assert task.vocabulary.spans == ("argument predicate",)
+    bared = task.without_gold(BOTH)
+    laid = lay(task, [bared])
+    layer = predict(task, head_of(kind, task), laid, [bared], vectors_of(kind, laid))[0]["main"]
+    kept = {(span.start, span.end) for span in layer.spans if span.label == "predicate"}
+    assert kept == {(4, 12), (13, 20)}
+
+
+def test_predicates_that_train_does_not_have_are_missed():
+    kind = load("opinions")
+    task = make(kind, [kind.example], **SMALL)
+    spans = number_spans(("Neutral", 3, 7), ("target", 8, 16))
+    gold = [Document("We love the view .", (Layer("main", spans),))]
+    more = number_spans(("Neutral", 3, 7), ("target", 0, 2), ("Positive", 17, 18))
+    found = [gold[0].with_layer(Layer("main", more))]
+    for one, two in ((gold, found), (found, gold)):
+        f1 = task.metrics(task.compute_metrics(one, two))["predicate_f1"]
+        assert f1 == pytest.approx(2 / 3)
 
 
 def test_there_are_never_more_predicates_than_words():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from oracle_head import answer
-from sample_batches import lay, make, predict
+from sample_batches import lay, make, predict, train_of
 
 from spanloom.document import Document, Layer, Relation, Span, comparable
 from spanloom.tasks import HeadInputSpec, load
@@ -142,16 +142,55 @@ def test_given_spans_of_a_document_without_any_are_no_error():
     )
 
 
-@pytest.mark.parametrize("given", [False, True])
-def test_labels_that_train_never_had_are_missed_without_an_error(given):
+def test_labels_that_train_never_had_are_missed_without_an_error():
     train = [_document("a b", ("X", "a"), ("X", "b"), relations=[("r", "T1", "T2")])]
     links = [("r", "T1", "T2"), ("s", "T1", "T3"), ("r", "T1", "T3")]
     dev = [_document("c d e", ("X", "c"), ("Z", "d"), ("X", "e"), relations=links)]
-    task = make(RELATIONS, train, gold_spans=given)
+    task = make(RELATIONS, train)
     (found,) = answer(task, dev)
     assert _said(found) == [("X", "c"), ("X", "e")]
     assert [each.label for each in found["main"].relations] == ["r"]
     assert task.compute_metrics(dev, [found]).spans.micro.hits == 2
+
+
+def _untrained(task, documents):
+    torch.manual_seed(0)
+    laid, head = lay(task, documents), task.build_head(HeadInputSpec(4))
+    return predict(task, head, laid, documents, _random(laid))
+
+
+def test_given_spans_keep_labels_that_train_does_not_have():
+    train = [_document("a b", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])]
+    given = [_document("c d e f", ("Z", "c"), ("X", "d"), ("Y", "e"), ("Q", "f"))]
+    task = make(RELATIONS, train, gold_spans=True)
+    assert _said(_untrained(task, given)[0]) == _said(given[0])
+
+
+def test_given_spans_keep_sets_of_labels_that_train_does_not_have():
+    train = [_document("a b", ("X", "a"), ("Y", "a"), ("X", "b"), relations=[("r", "T1", "T3")])]
+    given = [_document("c d", ("Y", "c"), ("X", "d"), ("Z", "d"))]
+    task = make(RELATIONS, train, gold_spans=True, multi_label=True)
+    assert _said(_untrained(task, given)[0]) == _said(given[0])
+
+
+def test_spans_with_gaps_are_not_given():
+    with pytest.raises(ValueError, match="given spans are read as wholes, got discontinuous"):
+        make(RELATIONS, [RELATIONS.example], gold_spans=True, discontinuous=True)
+    task = make(RELATIONS, [RELATIONS.example], discontinuous=True)
+    assert task.with_gold_inputs() is task
+
+
+def test_the_log_tells_of_spans_that_are_wider_than_the_model_looks():
+    links = [("r", "T1", "T2"), ("r", "T2", "T3")]
+    train = [_document("a b c d", ("X", "a b"), ("X", "c"), ("X", "d"), relations=links)]
+    task = make(RELATIONS, train, max_span_width=1)
+    documents = train_of(train)
+    full = [tokenized.sentences for _, tokenized in documents]
+    gold = {0: task.encode_gold(*documents[0])}
+    line = "task: not learnt, as they are wider than 1 word: 1 span and 1 relation"
+    assert task.coverage_notes(documents, full, gold)[1:] == [line]
+    given = make(RELATIONS, train, max_span_width=1, gold_spans=True)
+    assert len(given.coverage_notes(documents, full, gold)) == 1
 
 
 def test_spans_off_word_borders_and_in_pieces_are_missed():

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from spanloom.nn.dependency_arcs import UNKNOWN, ArcLabeler
+from spanloom.nn.dependency_arcs import ArcLabeler
 from spanloom.nn.padding import padded_groups
 from spanloom.nn.product_pairs import ProductArcLabeler
 from spanloom.tensors import Losses
@@ -54,12 +54,13 @@ class ArcPairs(nn.Module):
     ) -> Losses:
         """Return the cross-entropy summed over all pairs whose dependent's head is known.
 
-        ``heads`` are word indices, a root's its own, or ``UNKNOWN``; ``labels`` count from 1.
+        ``heads`` are word indices, a root's its own, or -1 if unknown; ``labels`` count from 1.
         """
         total = words.sum() * 0
         for indices, lengths, scores in self._score_groups(words, runs):
             is_word = torch.arange(indices.shape[1], device=lengths.device) < lengths[:, None]
-            is_learnt = is_word & (heads[indices] != UNKNOWN)
+            gold_row = heads[indices] - indices[:, :1]  # outside where the head is in no such run
+            is_learnt = is_word & (gold_row >= 0) & (gold_row < lengths[:, None])
             is_gold_arc = heads[indices][:, None] == indices[:, :, None]
             target = torch.where(is_gold_arc, labels[indices][:, None], 0)
             pair_mask = is_word[:, :, None] & is_learnt[:, None]

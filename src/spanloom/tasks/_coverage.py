@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from spanloom.document import Layer
@@ -36,12 +36,14 @@ def span_coverage_notes(
     prepare: Callable[[Layer], Layer] = _same,
     *,
     across_sentences: bool = False,
+    max_span_width: int | None = None,
 ) -> list[str]:
-    """Return a line on a task's gold, and more lines if sentences cut some of it off.
+    """Return a line on a task's gold, and more lines on what of it cannot be learnt.
 
     ``full_sentences`` are each document's sentences before long ones were divided; ``train`` has
     them after. ``prepare`` is what the task does to a layer before it is expressed over words. With
-    ``across_sentences`` relations may cross sentences.
+    ``across_sentences`` relations may cross sentences. Spans of more than ``max_span_width`` words
+    are not looked at; None if all are.
     """
     spans = sum(len(document.spans) for document in gold.values())
     pairs = sum(len(document.pairs) for document in gold.values())
@@ -52,6 +54,9 @@ def span_coverage_notes(
     documents, learnt = quantity(len(gold), "document"), quantity(spans, "span")
     relations = quantity(pairs, "relation")
     lines = [f"{name}: {documents}, {learnt}{missed}, {relations} to learn from"]
+    if max_span_width is not None and any(wide := _wider(gold.values(), max_span_width)):
+        width = quantity(max_span_width, "word")
+        lines.append(f"{name}: not learnt, as they are wider than {width}: {_format(wide)}")
     before, after = (0, 0), (0, 0)
     for index, document in gold.items():
         before = _add(before, cross_sentence_gold(full_sentences[index], document))
@@ -101,6 +106,16 @@ def cross_sentence_gold(sentences: Sequence[Bounds], gold: SpanGold) -> tuple[in
     ]
     pairs = sum(len(homes[head] | homes[tail]) > 1 for head, tail, _ in gold.pairs)
     return sum(len(home) > 1 for home in homes), pairs
+
+
+def _wider(gold: Iterable[SpanGold], width: int) -> tuple[int, int]:
+    """Count the spans of more than ``width`` words, and the relations that have such an end."""
+    spans = pairs = 0
+    for document in gold:
+        is_wide = [end - start > width for start, end, _ in document.spans]
+        spans += sum(is_wide)
+        pairs += sum(is_wide[head] or is_wide[tail] for head, tail, _ in document.pairs)
+    return spans, pairs
 
 
 def _num_divided(

@@ -71,14 +71,13 @@ class GoldPredicates(GoldSpans):
         )
         return Layer(layer.name, tuple(spans))
 
-    def encode_given(self, layer: Layer) -> Layer:
-        """Return the predicates; a label that train does not have becomes one that it has."""
-        some = min(self.predicate_labels)
-        spans = (
-            span if self.name_of(span.label) in self.predicate_labels else replace(span, label=some)
-            for span in layer.spans
-        )
-        return Layer(layer.name, tuple(spans))
+    def stand_in(self, vocabulary: Vocabulary) -> str:
+        """Return the label that predicates are read with if train does not have theirs."""
+        return next(label for label in vocabulary.spans if self.joint_names(label))
+
+    def written_label(self, label: str) -> str:
+        """Return the name of the predicate, the first of several."""
+        return next(iter(self.joint_names(label)), expand_unary(label)[0])
 
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
         """Return names of spans, and roles, that train did not have."""
@@ -128,7 +127,7 @@ class PredicateMetrics(SpanMetrics):
     def values(self, report: Report) -> MetricValues:
         """Return F1 of roles, and of predicates."""
         by_label = report.spans.by_label.items()
-        predicates = total(n for label, n in by_label if label in self.gold.predicate_labels)
+        predicates = total(n for label, n in by_label if label not in self.gold.argument_labels)
         return {"relation_f1": report.relations.micro.f1, "predicate_f1": predicates.f1}
 
 

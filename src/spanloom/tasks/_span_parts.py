@@ -51,17 +51,27 @@ class GoldSpans:
         return layer
 
     def encode(
-        self, document: Document, name: str, tokenized: TokenizedDocument, vocabulary: Vocabulary
+        self,
+        document: Document,
+        name: str,
+        tokenized: TokenizedDocument,
+        vocabulary: Vocabulary,
+        stand_in: str | None = None,
     ) -> SpanGold:
-        """Express the layer ``name`` over words; of several labels on the same words the first."""
+        """Express the layer ``name`` over words; of several labels on the same words the first.
+
+        A label that train does not have is encoded as ``stand_in``, left out if that is None.
+        """
         layer = self.prepare(document[name])
         bounds_of = word_bounds(layer, tokenized.words)
         label_to_id = {label: index for index, label in enumerate(vocabulary.spans, 1)}
         label_to_id[UNKNOWN_LABEL] = 0
+        unseen = None if stand_in is None else label_to_id[stand_in]
         label_at: dict[Bounds, int] = {}
         for span in sorted(layer.spans, key=lambda span: span.label == UNKNOWN_LABEL):
-            if span.id in bounds_of and span.label in label_to_id:
-                label_at.setdefault(bounds_of[span.id], label_to_id[span.label])
+            label = label_to_id.get(span.label, unseen)
+            if span.id in bounds_of and label is not None:
+                label_at.setdefault(bounds_of[span.id], label)
         order = {bounds: index for index, bounds in enumerate(sorted(label_at))}
         span_index = {id: order[bounds] for id, bounds in bounds_of.items() if bounds in order}
         id_of = {index: id for id, index in reversed(list(span_index.items()))}
@@ -101,9 +111,31 @@ class GoldSpans:
         """Return the part of the gold layer that is input."""
         return Layer(layer.name, layer.spans)
 
-    def encode_given(self, layer: Layer) -> Layer:
-        """Return what ``given`` returned, with labels of the vocabulary."""
-        return layer
+    def stand_in(self, vocabulary: Vocabulary) -> str:
+        """Return the label that given spans are read with if train does not have theirs."""
+        return vocabulary.spans[0]
+
+    def written_label(self, label: str) -> str:
+        """Return what is written of a learnt label of a given span."""
+        return label
+
+    def with_given_labels(self, layer: Layer, given: Layer, vocabulary: Vocabulary) -> Layer:
+        """Return the predicted layer with the labels of given spans that train does not have."""
+        unseen = {
+            span.fragments: self.written_label(span.label)
+            for span in reversed(self.prepare(given).spans)
+            if span.label not in vocabulary.spans
+        }
+        if not unseen:
+            return layer
+        written = self.written_label(self.stand_in(vocabulary))
+        spans = (
+            replace(span, label=unseen[span.fragments])
+            if span.label == written and span.fragments in unseen
+            else span
+            for span in layer.spans
+        )
+        return replace(layer, spans=tuple(spans))
 
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
         """Return labels of spans, and of relations if any are learnt, that train did not have."""

@@ -118,9 +118,8 @@ class SpanRelationTask(LayerTask):
         """Express the input part of the layer over words; None if nothing is input."""
         if not self.is_given:
             return None
-        bare = self.without_gold(document)
-        layer = self.gold.encode_given(bare[self.layer])
-        return self.gold.encode(bare.with_layer(layer), self.layer, tokenized, self.vocabulary)
+        bare, stand_in = self.without_gold(document), self.gold.stand_in(self.vocabulary)
+        return self.gold.encode(bare, self.layer, tokenized, self.vocabulary, stand_in)
 
     def encode_gold(self, document: Document, tokenized: TokenizedDocument) -> SpanGold:
         """Express a layer over words; of several labels on the same words the first is kept."""
@@ -141,6 +140,7 @@ class SpanRelationTask(LayerTask):
             gold,
             self.gold.prepare,
             across_sentences=self.across_sentences,
+            max_span_width=None if self.gold_spans else self.vocabulary.max_span_width,
         )
 
     def collate_targets(
@@ -199,6 +199,9 @@ class SpanRelationTask(LayerTask):
         """
         prediction = to_characters(predictions, new_id)
         layer = Layer(self.layer, prediction.spans, prediction.relations)
+        if self.is_given:
+            given = self.without_gold(document)[self.layer]
+            layer = self.gold.with_given_labels(layer, given, self.vocabulary)
         if prediction.attributes:
             layer = replace(layer, attributes=_draft_attributes(prediction))
         for shape in reversed(self.shapes):

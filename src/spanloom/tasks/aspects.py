@@ -24,8 +24,8 @@ from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._spans import number_spans
 from spanloom.tasks._vocabulary import (
     SelectedSpanOptions,
+    Vocabulary,
     infer_span_vocabulary,
-    labels_of,
     read_vocabulary,
 )
 from spanloom.tensors import PredictedRelations, PredictedSpans, SpanTargets
@@ -50,17 +50,15 @@ class AspectOptions(SelectedSpanOptions):
 
 @dataclass(frozen=True, slots=True)
 class GoldTerms(GoldSpans):
-    """Terms, given without their polarity; ``label`` is any polarity, encoded in its place."""
-
-    label: str
+    """Terms, given without their polarity; any other label is encoded in its place."""
 
     def given(self, layer: Layer) -> Layer:
         """Return the terms, polarities hidden."""
         return Layer(layer.name, tuple(replace(span, label=TERM) for span in layer.spans))
 
-    def encode_given(self, layer: Layer) -> Layer:
-        """Return the terms with a label of the vocabulary, which is not read."""
-        return Layer(layer.name, tuple(replace(span, label=self.label) for span in layer.spans))
+    def with_given_labels(self, layer: Layer, given: Layer, vocabulary: Vocabulary) -> Layer:
+        """Return the layer as it is: polarities are predicted."""
+        return layer
 
 
 class AspectMetrics(SpanMetrics):
@@ -103,10 +101,7 @@ def _build(setup: TaskSetup[AspectOptions]) -> SpanRelationTask:
             decoder,
             decisions={"span": "span_f1"},
         )
-    gold, measure = (
-        GoldTerms(labels_of(setup.name, vocabulary.spans)[0]),
-        AspectMetrics(("accuracy",)),
-    )
+    gold, measure = GoldTerms(), AspectMetrics(("accuracy",))
     parts = replace(parts, predicts_none=False, span_loss=labeled_spans_loss)
     return SpanRelationTask(
         setup.name,

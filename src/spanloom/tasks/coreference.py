@@ -214,12 +214,13 @@ class NonCrossingMentions:
 class Antecedents:
     """Let each mention select an antecedent, or none.
 
-    Mentions without a link are dropped unless ``keeps_singletons``. ``bias`` is added to the score
-    of each antecedent, not to that of none.
+    Mentions without a link are dropped unless ``keeps_singletons``, which keeps likely ones, or
+    ``keeps_all``. ``bias`` is added to the score of each antecedent, not to that of none.
     """
 
     keeps_singletons: bool
     bias: float = 0.0
+    keeps_all: bool = False
 
     def __call__(
         self, head: SpanRelation, inputs: SpanInputs, kept: KeptSpans
@@ -227,7 +228,7 @@ class Antecedents:
         """Return mentions, and relations from mentions to antecedents."""
         _, links = SelectedHeads(bias=RelationBias(self.bias))(head, inputs, kept)
         types = kept.types
-        is_mention = (types[:, 1:].amax(-1) > types[:, 0]) & self.keeps_singletons
+        is_mention = (types[:, 1:].amax(-1) > types[:, 0]) & self.keeps_singletons | self.keeps_all
         is_mention[links.pairs.flatten()] = True
         index = is_mention.cumsum(0) - 1
         return kept.spans.select(is_mention), replace(links, pairs=index[links.pairs.flip(1)])
@@ -264,11 +265,20 @@ class CoreferenceTask(SpanRelationTask):
 
     def encode_given(self, document: Document, tokenized: TokenizedDocument) -> Any:
         """Express speakers and genre, and mentions if these are given; None without any."""
-        if self.is_given:
-            return self.encode_gold(self.without_gold(document), tokenized)
-        if self.use_speakers or self.genres:
-            return self._with_features(document, tokenized, SpanGold())
+        mentions = SpanRelationTask.encode_given(self, document, tokenized)
+        if mentions is not None or self.use_speakers or self.genres:
+            return self._with_features(
+                document, tokenized, SpanGold() if mentions is None else mentions
+            )
         return None
+
+    def with_gold_inputs(self) -> Any:
+        """Return the task that is given its mentions, and keeps those that stay alone."""
+        task = SpanRelationTask.with_gold_inputs(self)
+        if task is self:
+            return self
+        relate = replace(task.decoder.relate, keeps_all=True)
+        return replace(task, decoder=replace(task.decoder, relate=relate))
 
     def _with_features(
         self, document: Document, tokenized: TokenizedDocument, mentions: SpanGold
@@ -340,7 +350,7 @@ def _build(setup: TaskSetup[MentionOptions]) -> CoreferenceTask:
     search = AntecedentSearch(options.max_antecedents, options.antecedent_horizon)
     reader = SentenceReader() if options.segment is None else SegmentReader(options.segment)
     antecedents = Antecedents(
-        bool(setup.vocabulary["singletons"]) or options.gold_mentions, setup.bias("antecedent")
+        bool(setup.vocabulary["singletons"]), setup.bias("antecedent"), options.gold_mentions
     )
     return CoreferenceTask(
         setup.name,

@@ -232,7 +232,8 @@ class DependencyTask(LayerTask):
         scores = head.labels(words, arcs)
         is_root = torch.tensor([label in self.roots for label in self.labels], device=scores.device)
         is_allowed = is_root[None] == (arcs[:, 0] == arcs[:, 1])[:, None]
-        labels = scores.masked_fill(~is_allowed, _UNFIT).argmax(-1) + 1
+        # where no label is allowed, as where train has none of a root, the likeliest of all is
+        labels = (scores.float() + _UNFIT * ~is_allowed).argmax(-1) + 1
         ones = torch.ones(len(words))
         spans = PredictedSpans(torch.stack([index, index + 1], dim=1), torch.ones_like(index), ones)
         yield from split_by_instance(

@@ -110,6 +110,8 @@ class PairOptions(RelationOptions):
                 "single_relation: a sentence with one relation has no use for multi_label, "
                 "discontinuous or relation_scope: document"
             )
+        if self.gold_spans and self.discontinuous:
+            raise ValueError("gold_spans: given spans are read as wholes, got discontinuous: true")
         if self.entity_pair_labels is not None and shaped:
             raise ValueError(
                 "entity_pair_labels: expected spans of one label without gaps, "
@@ -246,6 +248,11 @@ def _pair_loss(options: PairOptions) -> PairLoss:
     return HeadSelectionLoss(dummy=True) if options.loss == "head-selection" else label_loss
 
 
+def _can_be_given(options: PairOptions, vocabulary: Vocabulary) -> bool:
+    """Return whether relations are predicted between spans that are given as they stand."""
+    return bool(vocabulary.relations) and not (options.single_relation or options.discontinuous)
+
+
 def _metric_names(options: PairOptions, vocabulary: Vocabulary) -> tuple[str, ...]:
     if options.gold_spans:
         names: tuple[str, ...] = ("relation_f1",)
@@ -300,7 +307,7 @@ def _build(setup: TaskSetup[PairOptions]) -> SpanRelationTask:
         is_given=options.gold_spans,
         gold_spans=options.gold_spans,
         across_sentences=across,
-        can_be_given=bool(vocabulary.relations) and not options.single_relation,
+        can_be_given=_can_be_given(options, vocabulary),
         unwritten=frozenset() if negative is None else frozenset({negative}),
         decisions=_decisions(options, vocabulary),
         shapes=shapes,
