@@ -326,7 +326,9 @@ def test_no_more_is_made_than_weights_fill(kind):
             transformers.AutoModel.from_config(config)
     with limit_parameters(weights):
         torch.nn.Linear(9, 9)
-    torch.nn.Linear(500, 500)  # the bound is gone
+        with pytest.raises(ModelError, match="more is asked for.* at places of a Linear"):
+            torch.nn.Linear(9, 9).register_buffer("places", torch.empty(10**8, device="meta"))
+    torch.nn.Linear(500, 500).register_buffer("places", torch.zeros(10**6))  # the bound is gone
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """What may change when a run goes on, what not, and what becomes of the rates."""
 
+import json
+
 import pytest
-from workbench import FIRST, SECOND
+from workbench import FIRST, SECOND, events
 
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import dumps
@@ -137,6 +139,38 @@ def test_epochs_that_are_over_already(taken):
         TrainingError, match=r"came to their end at 4 epochs.*init_from in a recipe"
     ):
         taken([LINEAR], [LINEAR | {"epochs": 9}], at=4)
+
+
+def test_epochs_are_no_matter_where_updates_are_counted(taken):
+    counted = LINEAR | {"updates_per_task": 9}
+    progress, recipe, said = taken([counted], [counted | {"epochs": 2}], at=2.5)
+    assert (len(said), progress.warmup_share, progress.lr_scale) == (1, None, 1.0)
+    assert progress.recipe == dumps(recipe)
+
+
+def test_a_run_that_ends_before_dev_was_ever_scored_is_scored(bench, tmp_path, monkeypatch):
+    """It does not end with the model that an earlier run left in the same folder."""
+    out, stage = tmp_path / "model", {"tasks": ["names"], "batch_words": 12, "precision": "fp32"}
+    bench.train(out, stages=[stage], seed=1)
+    earlier = (out / "model.safetensors").read_bytes()
+    calls, real = [], loop.set_rates
+
+    def setting(chosen, factor):
+        calls.append(factor)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        real(chosen, factor)
+
+    monkeypatch.setattr(loop, "set_rates", setting)
+    with pytest.raises(KeyboardInterrupt):
+        bench.train(out, stages=[stage])
+    folder = out.with_name("model.run")
+    progress = json.loads((folder / "state" / "progress.json").read_text())
+    assert (progress["step_in_epoch"], progress["best"]) == (3, None)
+    shorter = (progress["step_in_epoch"] + 0.2) / progress["steps_per_epoch"]
+    bench.train(out, stages=[stage | {"epochs": shorter}], resume=True)
+    assert (out / "model.safetensors").read_bytes() != earlier
+    assert [event["step"] for event in events(out) if "dev" in event] == [3]
 
 
 def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):

@@ -139,6 +139,18 @@ def test_a_run_of_a_chain_leaves_out_what_later_ones_are_scored_on(home):
     assert plan(load(study), home, lambda keys: {}).jobs.keys().isdisjoint(jobs)  # other data
 
 
+def test_raw_text_is_refused_as_no_text_of_it_can_be_left_out(home):
+    (home / "raw.txt").write_text("c d .\n")
+    tasks = {
+        "first": {"data": "first", "kind": "text_classification", "layer": "label"},
+        "words": {"data": "raw.txt", "kind": "masked_lm"},
+    }
+    stage = {"tasks": list(tasks), "epochs": 1, "precision": "fp32"}
+    path = tiny.recipe(home, tasks=tasks, stages=[stage], exclude_texts_of=["first"])
+    with pytest.raises(DataError, match="exclude_texts_of: .* got raw text .task 'words'"):
+        new_model(resolve(recipes.load(path), home), "cpu")
+
+
 def test_nothing_left_to_learn_from_is_an_error(home):
     texts = [pair("i j .", "x", "t0")]
     (home / "second" / "train.jsonl").write_text(jsonl.dumps(texts * 1))

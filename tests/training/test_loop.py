@@ -82,6 +82,16 @@ def test_patience_counts_epochs_without_a_better_score(
     assert (progress.epoch, progress.best_epoch) == (stopped, best)
 
 
+def test_patience_shorter_than_the_interval_of_dev_scores_waits_for_the_next(
+    bench, tmp_path, monkeypatch
+):
+    scripted(monkeypatch, [0.5, 0.6, 0.5])
+    monkeypatch.setattr(StageTrainer, "update", lambda self, update, pace: None)
+    run = bench.run(tmp_path, **one(patience=1, eval_every_epochs=2))
+    progress = run.train(LogIntervals(1e9), resume=False)
+    assert (progress.epoch, progress.best_epoch) == (6, 4)
+
+
 def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch):
     scripted(monkeypatch, [0.5, 0.4, 0.6, 0.6, 0.7])
     run = bench.run(tmp_path, **one(epochs=5, lr_schedule="plateau", warmup_updates=0))

@@ -88,6 +88,18 @@ def test_rates_by_origin_and_no_decay_on_biases_and_norms(net):
     }
 
 
+def test_rows_of_tasks_that_are_not_trained_stay_as_they_are(net):
+    net.task_embeddings, net.task_tokens = nn.Embedding(3, 4), nn.ModuleList([nn.Embedding(3, 4)])
+    tables = net.task_embeddings.weight, net.task_tokens[0].weight
+    before = [table.detach().clone() for table in tables]
+    optimizer = build_optimizer(net, stage(weight_decay=0.3))
+    sum(table[0].sum() for table in tables).backward()
+    optimizer.step()
+    for table, old in zip(tables, before, strict=True):
+        assert torch.equal(table[1:], old[1:])
+        assert not torch.isclose(table[0], old[0]).any()
+
+
 def test_a_trunk_rate_of_0_freezes_encoders_alone_and_can_be_undone(net):
     net.trunk[0].encoder[0].weight.requires_grad_(False)  # as frozen embeddings
     names = trainable_parameters(net)

@@ -224,13 +224,33 @@ def test_each_tasks_own_best_is_kept_beside_the_best_for_all(bench, tmp_path):
 
 
 def test_an_own_best_of_a_stage_with_more_tasks_is_tuned_as_it_was(bench, tmp_path, monkeypatch):
-    """The second stage keeps no own models, so that of ``steps`` has the head of ``names``."""
+    """The best of ``steps`` is of the first stage, so it has the head of ``names``, too."""
     monkeypatch.setattr(biases, "MIN_SPANS", 1)
     first, second = BOTH | {"save_best_per_task": True}, ALONE | {"remove_tasks": ["names"]}
     bench.train(tmp_path / "model", stages=[first, second])
     kept = serialization.load(tmp_path / "model.run" / OWN / "steps", device="cpu")
     assert set(kept.tasks) == {"steps", "names"}
     assert list(serialization.load(tmp_path / "model", device="cpu").tasks) == ["steps"]
+
+
+def test_an_own_best_is_kept_of_a_stage_that_does_not_ask_for_it(bench, tmp_path, monkeypatch):
+    """The score of an own best is that of all stages, so is the model."""
+    score = {"steps": 0.5, "names": 0.5}
+    monkeypatch.setattr(
+        loop.validation,
+        "evaluate",
+        lambda model, stage, data: {
+            f"{name}.span_f1": score[name] + 0.1 * (len(stage.tasks) == 1) for name in stage.tasks
+        },
+    )
+    progress = bench.run(tmp_path, stages=[BOTH | {"save_best_per_task": True}, ALONE]).train(
+        LogIntervals(1e9), resume=False
+    )
+    assert progress.best_per_task == {"steps": 0.6, "names": 0.5}
+    own, best = (
+        load_file(tmp_path / name / "model.safetensors") for name in (f"{OWN}/steps", BEST)
+    )
+    assert equal(own, best)
 
 
 def test_each_stage_computes_in_its_own_precision(bench, tmp_path, monkeypatch):

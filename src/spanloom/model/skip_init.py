@@ -1,4 +1,4 @@
-"""Build a network that stored weights will fill: no random start, no more parameters than fit."""
+"""Build a network that stored weights will fill: no random start, no larger one than they fill."""
 
 import math
 import threading
@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.modules.module import register_module_parameter_registration_hook
+from torch.nn.modules.module import (
+    register_module_buffer_registration_hook,
+    register_module_parameter_registration_hook,
+)
 from torch.overrides import TorchFunctionMode
 
 from spanloom.errors import ModelError
@@ -46,6 +49,7 @@ class SkipInit(TorchFunctionMode):
 def limit_parameters(weights: Mapping[str, tuple[int, ...]]) -> Iterator[None]:
     """Refuse to make more parameters, or larger ones, than could be filled with ``weights``.
 
+    Buffers count too, such as the numbers of positions.
     So no configuration of any architecture makes a process run out of memory or time, whatever its
     size options are called. Raises ``ModelError``.
     """
@@ -54,17 +58,21 @@ def limit_parameters(weights: Mapping[str, tuple[int, ...]]) -> Iterator[None]:
     thread = threading.get_ident()
     counts = [0, 0]
 
-    def count(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
-        if parameter is None or threading.get_ident() != thread:
+    def count(module: nn.Module, name: str, tensor: Tensor | None) -> None:
+        if tensor is None or threading.get_ident() != thread:
             return
         counts[0] += 1
-        counts[1] += parameter.numel()
+        counts[1] += tensor.numel()
         if counts[0] > tensors or counts[1] > numbers:
             kind = type(module).__name__
             raise ModelError(f"more is asked for than the weights fill, at {name} of a {kind}")
 
-    hook = register_module_parameter_registration_hook(count)
+    hooks = (
+        register_module_parameter_registration_hook(count),
+        register_module_buffer_registration_hook(count),
+    )
     try:
         yield
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()

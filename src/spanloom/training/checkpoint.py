@@ -31,6 +31,7 @@ class Progress:
     ``step_in_epoch`` counts updates within the epoch, ``global_step`` those of all stages,
     ``stage_start_step`` those before this stage; ``num_updates`` is the stage's length if it is
     given in updates. ``best_epoch`` is the epoch with the best dev score of the stage,
+    ``evaluated_epoch`` that of the last one,
     ``best_per_task`` each task's best score of any stage, ``best_updates`` how many updates with
     batches of the task led to it, of ``task_updates`` so far; ``lr_halvings`` how often a plateau
     halved the rates, ``stale_evaluations`` how many dev scores since then were no better.
@@ -52,6 +53,7 @@ class Progress:
     num_clipped: int = 0
     best: float | None = None
     best_epoch: float = 0.0
+    evaluated_epoch: float = 0.0
     best_per_task: dict[str, float] = field(default_factory=dict)
     task_updates: dict[str, int] = field(default_factory=dict)
     best_updates: dict[str, int] = field(default_factory=dict)

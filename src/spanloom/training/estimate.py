@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +19,8 @@ from spanloom.training.prepare import PreparedData
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.stage_length import num_updates
 
-_NUM_UPDATES = 4  # that are timed
+_NUM_UPDATES = 4  # that are timed, of all kinds together
+_NUM_KINDS = 24  # of updates, by their tasks: at least one of each is timed
 _NEVER = 10**9
 
 
@@ -46,22 +48,33 @@ def estimate(model: Model, prepared: PreparedData, device: str | None = None) ->
 
 
 def _stage_seconds(stage: StageTrainer, pace: LogIntervals) -> float:
-    """Return the seconds of all updates of a stage, from those of a few, per word."""
+    """Return the seconds of all updates of a stage, from those of a few of each kind, per word."""
     updates = stage.draw_epoch()
-    step = max(1, len(updates) // _NUM_UPDATES)
-    sample = updates[::step][:_NUM_UPDATES]
-    stage.update(sample[0], pace)  # memory is reserved and kernels are chosen at the first one
+    by_tasks: dict[frozenset[str], list[Update]] = {}
+    for update in updates:
+        tasks = frozenset(task for batch in update for task in batch.tasks)
+        by_tasks.setdefault(tasks, []).append(update)
+    kinds = sorted(by_tasks.values(), key=_num_words, reverse=True)[:_NUM_KINDS]
+    stage.update(kinds[0][0], pace)  # memory is reserved and kernels are chosen at the first one
+    seconds = sum(_seconds(stage, kind, max(1, _NUM_UPDATES // len(kinds)), pace) for kind in kinds)
+    num_epochs = num_updates(stage.spec, updates) / len(updates)
+    return num_epochs * seconds * _num_words(updates) / max(1, sum(map(_num_words, kinds)))
+
+
+def _seconds(
+    stage: StageTrainer, updates: Sequence[Update], num_timed: int, pace: LogIntervals
+) -> float:
+    """Return the seconds of updates of one kind, from those of ``num_timed`` of them, per word."""
+    sample = updates[:: max(1, len(updates) // num_timed)][:num_timed]
     start = time.monotonic()
     for update in sample:
         stage.update(update, pace)
     elapsed = time.monotonic() - start
-    num_epochs = num_updates(stage.spec, updates) / len(updates)
-    words = num_epochs * sum(map(_num_words, updates))
-    return elapsed * words / max(1, sum(map(_num_words, sample)))
+    return elapsed * _num_words(updates) / max(1, _num_words(sample))
 
 
-def _num_words(update: Update) -> int:
-    return sum(batch.num_words for batch in update)
+def _num_words(updates: Iterable[Update]) -> int:
+    return sum(batch.num_words for update in updates for batch in update)
 
 
 def _peak_bytes() -> int:

@@ -47,7 +47,7 @@ STATE, BEST, OWN, METRICS = "state", "best", "own", "metrics.jsonl"
 class Run:
     """One run of a recipe; its folder holds checkpoints, the best model so far, and metrics.
 
-    Where a stage saves the best model per task, ``OWN`` holds these models by task.
+    Where a stage saves the best model per task, ``OWN`` holds these models of all stages by task.
     """
 
     def __init__(
@@ -63,6 +63,8 @@ class Run:
         self.processes, self.metrics_log = processes, metrics_log
         self.recipe = model.recipe
         self.parameters = trainable_parameters(model.network)
+        # in all stages, as a task's best score is noted in all
+        self.saves_best_per_task = any(spec.save_best_per_task for spec in self.recipe.stages)
         self.interrupt = Interrupt()
         self.progress = Progress(dumps(self.recipe), prepared.fingerprint)
 
@@ -118,7 +120,7 @@ class Run:
         p.stage_start_step, p.warmup_share, p.lr_scale = p.global_step, None, 1.0
         p.num_clipped = 0
         p.num_updates = None
-        p.best, p.best_epoch, p.metrics = None, 0.0, {}
+        p.best, p.best_epoch, p.evaluated_epoch, p.metrics = None, 0.0, 0.0, {}
         p.lr_halvings = p.stale_evaluations = 0
         stage = self.recipe.stages[number]
         self.model = warm_start.of_stage(self.model, stage)
@@ -193,6 +195,8 @@ class StageTrainer:
                     self.save_checkpoint()
             progress.epoch += 1
             progress.step_in_epoch = 0
+        if progress.best is None:  # resumed with fewer epochs, before dev was ever scored
+            self._evaluate()
         self.save_checkpoint()  # a stop while the model is being put in place loses nothing
 
     def _stop(self) -> NoReturn:
@@ -303,6 +307,7 @@ class StageTrainer:
         if not isinstance(metrics, dict):
             self._stop()
         self.progress.is_evaluation_due = False
+        self.progress.evaluated_epoch = self.progress.epochs_done
         self._report(metrics, better=better)
 
     def _tell(self) -> None:
@@ -344,7 +349,7 @@ class StageTrainer:
     def _note_best_per_task(self, metrics: Mapping[str, float]) -> None:
         """Note each task whose primary metric is the best of all stages; perhaps save its model."""
         for task, value in validation.primary_metrics(metrics).items():
-            if self.progress.improves(task, value) and self.spec.save_best_per_task:
+            if self.progress.improves(task, value) and self.run_.saves_best_per_task:
                 if self.processes.is_first:
                     folder = self.run_.folder / OWN
                     folder.mkdir(exist_ok=True)
@@ -378,7 +383,7 @@ class StageTrainer:
         patience = self.spec.patience
         if patience is None or self.progress.best is None:
             return False
-        return self.progress.epoch - self.progress.best_epoch >= patience
+        return self.progress.evaluated_epoch - self.progress.best_epoch >= patience
 
     def save_checkpoint(self) -> None:
         """Write a checkpoint."""

@@ -15,6 +15,7 @@ OPTIMIZERS: dict[str, type[torch.optim.Adam]] = {
 
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?)\.(\d+)\.")  # as Hugging Face names them
 _BELOW = re.compile("embed|projection|relative|rel_")  # what is read before the first layer
+_BY_TASK = ("task_embeddings.", "task_tokens.")  # tables with a row per task
 
 
 def trainable_parameters(network: nn.Module) -> frozenset[str]:
@@ -40,14 +41,16 @@ def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
 
     In an encoder, the rate of each layer is ``layerwise_decay`` times that of the layer above
     (Howard and Ruder 2018, section 3.2); parameters below all layers have the lowest rate. Biases
-    and norms have no weight decay. Parameters without gradients (``freeze``) are left out.
+    and norms have no weight decay, nor have task embeddings and tokens: a row of a task that is not
+    trained stays as it is. Parameters without gradients (``freeze``) are left out.
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     depths = _depths(name for name, _ in network.named_parameters())
     for name, parameter in _named_trainable(network):
         below = stage.lr.layerwise_decay ** depths.get(name, 0)
         rate = stage.lr.encoder * below if is_pretrained(name) else stage.lr.task
-        decay = stage.weight_decay if parameter.ndim > 1 else 0.0
+        decays = parameter.ndim > 1 and not name.startswith(_BY_TASK)
+        decay = stage.weight_decay if decays else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
     param_groups = [
         {"params": members, "lr": rate, "top": rate, "weight_decay": decay}

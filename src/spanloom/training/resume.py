@@ -38,7 +38,7 @@ def apply_changes(folder: Path, progress: Progress, recipe: Recipe) -> list[str]
         remarks.append(f"{key} was {old!r:.60} when this run began, from here on {new!r:.60}")
     spec = recipe.stages[progress.stage]
     epochs = float(before["stages"][progress.stage]["epochs"])
-    if epochs != spec.epochs:
+    if epochs != spec.epochs and spec.updates_per_task is None:
         key_path = f"stages.{progress.stage}.epochs"
         remarks.append(_fit_schedule(key_path, progress, epochs, spec))
     progress.recipe = text

@@ -78,6 +78,11 @@ def read_sources(plan: Plan) -> dict[str, SplitCorpus]:
     sources = {name: _read(_locate(plan, name), recipe) for name in _document_sources(plan)}
     if not recipe.exclude_texts_of:
         return sources
+    if streamed := text_data.streamed(plan):
+        raise DataError(
+            f"exclude_texts_of: expected corpora of documents, got raw text (task "
+            f"{next(iter(streamed))!r}), of which no text is left out; `exclude` of that task does"
+        )
     scored = {name: _read_scored(plan, name, sources) for name in recipe.exclude_texts_of}
     held_out = HeldOutTexts.of(scored)
     for name, corpus in sources.items():
