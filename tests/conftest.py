@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -20,6 +21,9 @@ SLOWLY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("gate", derandomize=True, max_examples=50, **SLOWLY)
 settings.register_profile("explore", max_examples=200, **SLOWLY)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "gate"))
+
+# a shell's background job ignores ctrl-C, and so would all processes that tests interrupt
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared"
 
