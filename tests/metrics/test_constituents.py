@@ -71,6 +71,15 @@ def test_without_tags_every_word_counts():
     assert (found.hits, found.predicted, found.gold) == (1, 2, 2)
 
 
+def test_a_constituent_that_ends_inside_a_word_is_wrong():
+    gold = [Document("abc def ghi", (Layer("c", (Span("T1", "NP", ((0, 3),)),)),), "a")]
+    for end, hits in ((3, 1), (5, 0), (4, 0)):
+        cut = [Document("abc def ghi", (Layer("c", (Span("T1", "NP", ((0, end),)),)),), "a")]
+        found = score(gold, cut, "c").evalb.micro
+        assert (found.hits, found.predicted, found.gold) == (hits, 1, 1)
+    assert score(cut, cut, "c").evalb.micro.hits == 1  # gold cuts the same word
+
+
 def test_a_layer_that_no_gold_has_is_named():
     with pytest.raises(LayerError, match="constituency"):
         score([Document("x", (), "a")], [Document("x", (), "a")], "constituency")

@@ -66,6 +66,13 @@ def test_conflicts_are_left_out_with_what_is_said_of_them(scored):
     assert counts(scores["terms_with_polarity"]) == (0, 1, 1)
 
 
+def test_a_term_of_two_polarities_is_right_if_one_is(scored):
+    both = sentence("wine=positive", "wine=negative"), sentence("wine=negative", "wine=positive")
+    for polarity, right in (("negative", 1), ("positive", 1), ("neutral", 0)):
+        for other in both:
+            assert scored(sentence(f"wine={polarity}"), other)["with_gold_terms"]["right"] == right
+
+
 def test_gold_against_itself_is_right(scored):
     gold = sentence("soup=negative", "old wine=positive") + sentence(name="2")
     scores = scored(gold, gold)

@@ -9,7 +9,7 @@ from made_rows import RECIPES, make_row, rows_reader
 from spanloom.errors import RecipeError
 from spanloom.studies import designs
 from spanloom.studies.designs import plan
-from spanloom.studies.job import Job, build_job, subset
+from spanloom.studies.job import Job, build_job, data_hash, subset
 from spanloom.studies.row import given_gold
 
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
@@ -318,6 +318,20 @@ HELPED = {  # dev scores by what is learnt: ner gains from pos, dep from both, p
 
 def rows_of(study_plan, scores):
     return {key: make_row(job, scores[learnt(job)]) for key, job in study_plan.jobs.items()}
+
+
+def test_files_behind_links_are_part_of_the_data(tmp_path):
+    for name in ("kept", "corpus"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "kept" / "a.txt").write_text("a")
+    (tmp_path / "corpus" / "train").symlink_to(tmp_path / "kept")
+    (tmp_path / "kept" / "round").symlink_to(tmp_path / "corpus")
+    hashes = []
+    for text in ("a", "b"):
+        (tmp_path / "kept" / "a.txt").write_text(text)
+        data_hash.cache_clear()
+        hashes.append(data_hash(tmp_path / "corpus"))
+    assert len(set(hashes)) == 2
 
 
 def test_an_oracle_learns_with_the_tasks_that_help(study):

@@ -152,6 +152,13 @@ def test_gains_are_of_designs_without_a_label_over_the_task_alone(study):
     ]
     with pytest.raises(DataError, match="compared with the task alone, got 'joint'"):
         gains_of(other)
+    twice = [
+        replace(r, control=r.control and replace(r.control, against="joint"))
+        for r in results_of(study, DESIGNS)
+    ]
+    assert any(r.control for r in twice)
+    with pytest.raises(DataError, match="compared with the task alone twice, got 'joint'"):
+        gains_of(twice)
 
 
 def similarity_of(overlap):

@@ -20,7 +20,7 @@ from spanloom.studies.job import subset
 from spanloom.studies.similarity import compare_tasks, measure, open_model, read
 from spanloom.studies.similarity_page import write_page
 from spanloom.studies.span_overlap import dice, span_overlap
-from spanloom.studies.task_gradients import cosine, gradient_cosines
+from spanloom.studies.task_gradients import TaskGradient, cosine, gradient_cosines
 from spanloom.training import train
 
 RECIPES = Path(__file__).parents[2] / "recipes" / "studies"
@@ -106,6 +106,12 @@ def test_a_gradient_is_as_like_itself_as_can_be_and_scale_does_not_count():
     assert cosine(a, {name: -2 * value for name, value in a.items()}) == pytest.approx(-1)
     assert cosine(a, b) == pytest.approx(0)  # in x alone
     assert cosine(a, {"z": torch.ones(1)}) == 0
+
+
+def test_the_gradient_of_all_batches_is_the_sum_over_those_of_both_halves():
+    halves = {"x": torch.tensor([2.0, 0.0])}, {"x": torch.tensor([0.0, 1.0]), "y": torch.ones(1)}
+    total = TaskGradient(halves).total
+    assert {name: each.tolist() for name, each in total.items()} == {"x": [2.0, 1.0], "y": [1.0]}
 
 
 def test_gradient_cosines_are_those_of_losses_without_dropout(models):

@@ -5,6 +5,7 @@ import json
 import pytest
 from made_rows import RECIPES
 
+from spanloom.config import yaml
 from spanloom.errors import RecipeError
 from spanloom.studies.spec import load
 
@@ -61,6 +62,14 @@ def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
         ("design: joint", "design: grid, options: {seed: [2]}", "study.yaml: .*set seeds"),
         ("tasks:", "settings: [seed=2]\ntasks:", "study.yaml: .*set seeds"),
         ("design: joint", "design: joint, task_settings: {nor: []}", "study.yaml:5: .*'nor'"),
+        *(
+            (
+                "design: joint",
+                f"design: {name}, task_settings: {{ner: [window=32]}}",
+                f"study.yaml:5: .*runs of {name.partition(',')[0]} here measure several tasks",
+            )
+            for name in ("joint", "pairs", "curve, examples: [9], of: joint")
+        ),
         ("[pos, ner]", "[pos, nor]", "study.yaml:2: .*no task 'nor'"),
         ("tasks:", "task:", "study.yaml:2: .*unknown key.*tasks"),
         ("tasks:", "single_only: {pos: {}}\ntasks:", "study.yaml:2: .*has a task of this name"),
@@ -79,6 +88,14 @@ def test_a_recipe_of_two_stages_is_refused(tmp_path):
         }
     )
     with pytest.raises(RecipeError, match="expected a recipe of one stage, got 2"):
+        read(tmp_path, text)
+
+
+def test_a_recipe_that_goes_on_from_a_model_is_refused(tmp_path):
+    base = yaml.load(RECIPES / "tiny-joint.yaml").data | {"init_from": "models/mine"}
+    (tmp_path / "base.yaml").write_text(json.dumps(base))
+    text = json.dumps({"recipe": "base.yaml", "designs": [{"design": "joint"}]})
+    with pytest.raises(RecipeError, match="base.yaml has init_from; make .* first link of chains"):
         read(tmp_path, text)
 
 

@@ -3,18 +3,21 @@
 import csv
 import io
 import json
+import random
 import re
 from dataclasses import replace
 
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
+from spanloom.config import yaml
 from spanloom.errors import DataError, RecipeError
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
 from spanloom.studies.figures import benefit_graph, gain_matrix, learning_curves
 from spanloom.studies.report import write_report
-from spanloom.studies.results import compare_conditions, to_csv, to_json, to_text
+from spanloom.studies.result_text import to_csv, to_json, to_text
+from spanloom.studies.results import compare_conditions
 from spanloom.studies.row import SplitScore
 
 DESIGNS = [
@@ -267,6 +270,38 @@ def test_a_task_on_other_data_is_scored_and_not_compared(study):
     assert labelled == {"pos": True, "ner": False, "dep": True}
 
 
+def test_joined_corpora_of_other_parts_are_not_compared(study, tmp_path):
+    base = yaml.load(RECIPES / "tiny-joint.yaml").data
+    layer = base["tasks"]["ner"].get("layer", "main")
+    parts = [{"data": base["tasks"]["ner"]["data"], "layer": layer}]
+    base["corpora"] = {"joined": parts}
+    base["tasks"]["ner"] = {**base["tasks"]["ner"], "data": "joined", "layer": layer}
+    path = tmp_path / "joined.yaml"
+    path.write_text(json.dumps(base))
+    other = json.dumps([parts[0] | {"layer": "coreference"}])
+    moved = {"design": "joint", "label": "moved", "settings": [f"corpora.joined={other}"]}
+    read = study([{"design": "joint"}, moved], recipe=str(path))
+    results = compare_conditions(read, *filled(read, lambda task, job: 0.5))
+    labelled = {r.task: r.comparison is not None for r in results if "moved" in r.condition}
+    assert labelled == {"pos": True, "ner": False, "dep": True}
+
+
+@pytest.mark.parametrize("named", [{}, {"ner": ["f1", "mean_f1"]}])
+def test_a_metric_that_the_baseline_lacks_is_not_compared(study, named):
+    other = {"design": "joint", "label": "other", "settings": ["window=32"]}
+    read = study([{"design": "joint"}, other], metrics=named)
+    planned, rows = filled(read, helped)
+    labelled = {cell.job.key for cell in planned.cells if cell.label}
+    two_metrics({key: rows[key] for key in labelled})
+    results = [r for r in compare_conditions(read, planned, rows) if r.task == "ner"]
+    compared = {(r.label, r.metric): r.comparison is not None for r in results}
+    assert compared == {
+        ("", "f1"): False,
+        ("other", "mean_f1"): False,
+        **({("other", "f1"): True} if named else {}),
+    }
+
+
 def test_updates_to_the_best_score_are_means_over_seeds(study):
     read = study([{"design": "joint"}], seeds=[1, 2])
     planned = plan(read, RECIPES, rows_reader({}))
@@ -482,6 +517,34 @@ def test_runs_on_other_documents_than_those_of_other_seeds_are_compared(study):
     assert {r.task for r in results if r.comparison and r.comparison.p is not None} == {
         *("pos", "ner", "dep")
     }
+
+
+def test_documents_of_equal_numbers_are_the_same_ones_only_if_rows_say_so(study):
+    """Each seed holds out other texts, of which there are as many, each with one label."""
+    read = study([{"design": "single"}, {"design": "joint"}], seeds=[1, 2, 3])
+    planned, rows = filled(read, helped)
+    for key, job in planned.jobs.items():
+        rng = random.Random(job.recipe["seed"])
+        values = [rng.random() < 0.3 * job.recipe["seed"] for _ in range(60)]
+        if len(job.tasks) > 1:  # better in a few texts of each seed
+            values = [value or rng.random() < 0.15 for value in values]
+        rows[key] = make_row(job, dict.fromkeys(job.tasks, 0.5), dict.fromkeys(job.tasks, values))
+    p_values = []
+    for is_told in (False, True):
+        for row in rows.values():
+            for splits in row.scores.values():
+                name = f"of seed {row.recipe['seed']}" if is_told else ""
+                splits["dev"] = replace(splits["dev"], documents=name)
+        results = compare_conditions(read, planned, rows)
+        p_values.append([r.comparison.p for r in results if r.comparison and r.task == "ner"])
+    assert p_values[0] != p_values[1]  # in pairs, by seed
+
+
+def test_labels_have_means_of_their_own(study):
+    pairs = {"design": "pairs", "label": "wide", "settings": ["window=32"]}
+    read = study([{"design": "single"}, {"design": "pairs"}, pairs], seeds=[1, 2])
+    table = condition_table(compare_conditions(read, *filled(read, helped)))
+    assert [table.count(f"<td>{name}, mean</td>") for name in ("pairs", "pairs, wide")] == [1, 1]
 
 
 def test_an_unknown_name_to_compare_with_is_refused(study):

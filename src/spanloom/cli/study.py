@@ -86,7 +86,8 @@ def run(options: RunOptions) -> None:
     Example: spanloom study run recipes/studies/sharing.yaml --data glad/ --workers 2
     """
     from spanloom.studies.executors import open_executor
-    from spanloom.studies.results import compare_conditions, to_text
+    from spanloom.studies.result_text import to_text
+    from spanloom.studies.results import compare_conditions
     from spanloom.studies.run import run as run_study
     from spanloom.termination import terminable
 

@@ -8,14 +8,14 @@ documents never count, whatever their label: they are always right.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 from spanloom.document import Document
 from spanloom.metrics.counts import Counts, counts_by_label
 from spanloom.metrics.report import LayerReport, Score, annotated_documents, sum_counts
-from spanloom.tokenization import blank_words, given_words
+from spanloom.tokenization import Bounds, blank_words, given_words
 
 Bracket = tuple[int, int, str]
 """A label over the words ``[start, end)``."""
@@ -148,9 +148,10 @@ def score(
 
 def _counts_by_label(gold: Document, predicted: Document, layer: str) -> dict[str, Counts]:
     """Count the brackets of one text by label."""
-    words = counted_words(gold)
-    gold_brackets = Counter(countable_brackets(word_brackets(gold, layer, words)))
-    predicted_brackets = Counter(countable_brackets(word_brackets(predicted, layer, words)))
+    gold_brackets, predicted_brackets = (
+        Counter(countable_brackets(word_brackets(document, layer, *_words(gold))))
+        for document in (gold, predicted)
+    )
     hits = _label_counts(gold_brackets & predicted_brackets)
     return counts_by_label(hits, _label_counts(predicted_brackets), _label_counts(gold_brackets))
 
@@ -163,24 +164,32 @@ def _label_counts(brackets: Counter[Bracket]) -> Counter[str]:
     return counts
 
 
-def counted_words(gold: Document) -> list[tuple[int, int]]:
-    """Return the bounds of all words that count, in the order of the text."""
+def _words(gold: Document) -> tuple[list[Bounds], list[Bounds]]:
+    """Return the bounds of all words, and of those that count, in the order of the text."""
     if gold.has_layer(_TAG_LAYER):
-        spans = (span for span in gold[_TAG_LAYER].spans if span.label not in COLLINS.deleted)
-        return sorted((span.start, span.end) for span in spans)
+        tags = sorted((tag.start, tag.end, tag.label) for tag in gold[_TAG_LAYER].spans)
+        words = [(start, end) for start, end, _ in tags]
+        return words, [(start, end) for start, end, tag in tags if tag not in COLLINS.deleted]
     given = given_words(gold)
-    return list(given.words if given else blank_words(gold.text))
+    words = list(given.words if given else blank_words(gold.text))
+    return words, words
 
 
 def word_brackets(
-    document: Document, layer: str, words: Sequence[tuple[int, int]]
-) -> list[Bracket]:
-    """Return the spans of a layer as brackets over the words that count, roots excluded."""
-    starts, ends = [start for start, _ in words], [end for _, end in words]
-    spans = document[layer].spans if document.has_layer(layer) else ()
-    return [
-        (bisect_left(starts, span.start), bisect_right(ends, span.end), span.label)
-        for span in spans
-        if span.label not in _ROOTS
-        if bisect_left(starts, span.start) < bisect_right(ends, span.end)
-    ]
+    document: Document, layer: str, words: Sequence[Bounds], counted: Sequence[Bounds]
+) -> Iterator[Bracket]:
+    """Yield the spans of a layer as brackets over the words that count, roots excluded.
+
+    A span that cuts one of all ``words`` has its characters, as negative numbers: it is right only
+    if gold cuts the same word.
+    """
+    starts, ends = [start for start, _ in counted], [end for _, end in counted]
+    first, last = {start for start, _ in words}, {end for _, end in words}
+    for span in document[layer].spans if document.has_layer(layer) else ():
+        if span.label in _ROOTS:
+            continue
+        start, end = bisect_left(starts, span.start), bisect_right(ends, span.end)
+        if span.start not in first or span.end not in last:
+            yield -1 - span.start, -1 - span.end, span.label
+        elif start < end:
+            yield start, end, span.label

@@ -25,8 +25,8 @@ _SpanPair = tuple[list[Span], list[Span]]
 def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
     """Return the accuracy of polarities, and F1 of terms and of terms with polarities, in percent.
 
-    ``macro_f1`` is over the gold polarities, for terms that were also predicted. Documents whose
-    gold has no layer ``aspects`` are not scored. Raises ``FormatError``.
+    ``macro_f1`` is over the gold polarities; terms that were not predicted are missed. Documents
+    whose gold has no layer ``aspects`` are not scored. Raises ``FormatError``.
     """
     document_pairs = annotated_pairs(*sides(gold, predicted), ASPECTS)
     if not document_pairs:
@@ -88,8 +88,13 @@ def _score_polarities(span_pairs: list[_SpanPair]) -> Scores:
     """Score the polarity of each gold term; terms that were not predicted have none."""
     label_pairs: list[tuple[str, str | None]] = []
     for gold, predicted in span_pairs:
-        labels = {bounds(span): span.label for span in predicted}
-        label_pairs += [(span.label, labels.get(bounds(span))) for span in gold]
+        labels: dict[object, set[str]] = {}
+        for span in predicted:
+            labels.setdefault(bounds(span), set()).add(span.label)
+        for span in gold:
+            choices = labels.get(bounds(span), set())
+            label = span.label if span.label in choices else min(choices, default=None)
+            label_pairs.append((span.label, label))
     by_label = ClassificationReport(ASPECTS, tuple(label_pairs)).by_label
     in_gold = {label: counts for label, counts in by_label.items() if counts.gold}
     num_right = total(in_gold.values()).hits

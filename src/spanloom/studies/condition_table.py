@@ -18,14 +18,16 @@ _ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 def condition_table(results: Sequence[Result]) -> str:
     """Return a row per condition, a column per reported score, and the arrows of each row.
 
-    Rows of a design with several conditions, as pairs, end with their mean and numbers of arrows.
+    Rows of a design with several conditions, as pairs, end with their mean and numbers of arrows;
+    a design with another label is another one.
     Where comparisons have one seed nothing is known of deviations, so there are no arrows.
     """
     has_arrows = any(r.comparison is not None and r.comparison.baseline.count > 1 for r in results)
     columns = names_of_scores(results)
     by_design: dict[str, dict[str, list[Result]]] = {}
     for r in results:
-        by_design.setdefault(r.design, {}).setdefault(r.condition, []).append(r)
+        design = f"{r.design}, {r.label}" if r.label else r.design
+        by_design.setdefault(design, {}).setdefault(r.condition, []).append(r)
     rows = []
     for design, by_condition in by_design.items():
         for name, own in by_condition.items():

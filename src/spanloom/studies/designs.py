@@ -371,7 +371,7 @@ def _oracle_job(
     """Return the run of a task with its helpers, or alone if there are none."""
     if names := list(helpers):
         design = PAIRS if PAIRS in spec.of else JOINT
-        return planner.run([task, *names], spec.settings or _settings(study, design))
+        return planner.run([task, *names], spec.settings_of(task) or _settings(study, design))
     return planner.run([task], spec.settings_of(task) or _settings(study, SINGLE, task))
 
 

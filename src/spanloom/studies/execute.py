@@ -13,6 +13,7 @@ from pathlib import Path
 from spanloom.atomic_io import report_os_errors
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
+from spanloom.corpora.folder import fingerprint
 from spanloom.document import Document
 from spanloom.file_lock import open_locked
 from spanloom.glad import speed
@@ -179,4 +180,5 @@ def _score(model: Model, name: str, documents: Sequence[Document], log: Log) -> 
         return None
     metrics = model.tasks[name].metrics(report)
     counts = report.per_document_counts()
-    return SplitScore(metrics, {key: counts[key].dumps() for key in metrics if key in counts})
+    by_metric = {key: counts[key].dumps() for key in metrics if key in counts}
+    return SplitScore(metrics, by_metric, fingerprint(documents))

@@ -83,7 +83,8 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     graph = networkx.DiGraph()
     for r in compared:
         assert r.comparison is not None
-        is_sure = bool(r.comparison.direction if len(r.seeds) > 1 else r.comparison.arrow)
+        has_seeds = r.comparison.baseline.count > 1
+        is_sure = bool(r.comparison.direction if has_seeds else r.comparison.arrow)
         graph.add_edge(r.partners[0], r.task, gain=r.comparison.gain, is_sure=is_sure)
     figure, axes = new_figure((5.5, 5.0))
     places = networkx.circular_layout(graph)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -110,15 +110,28 @@ def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
 
 @cache
 def data_hash(path: Path) -> str:
-    """Return the SHA-256 of a folder or file: of the names and bytes of its files, in order."""
+    """Return the SHA-256 of a folder or file: of the names and bytes of its files, in order.
+
+    Links to folders are followed, as readers of corpora do.
+    """
     digest = hashlib.sha256()
-    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    files = sorted(_files(path, frozenset())) if path.is_dir() else [path]
     for file in files:
         name = file.relative_to(path).as_posix()
         with file.open("rb") as stream:
             content = hashlib.file_digest(stream, "sha256").hexdigest()
         digest.update(f"{name}\0{content}\n".encode())
     return digest.hexdigest()
+
+
+def _files(folder: Path, above: frozenset[Path]) -> Iterator[Path]:
+    """Yield the files below a folder; ``above`` are those around it, as links may go round."""
+    around = above | {folder.resolve()}
+    for path in folder.iterdir():
+        if path.is_file():
+            yield path
+        elif path.is_dir() and path.resolve() not in around:
+            yield from _files(path, around)
 
 
 def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str) -> Recipe:

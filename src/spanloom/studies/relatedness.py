@@ -147,12 +147,13 @@ def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str],
 
 def _gain(result: Result, has_again: bool) -> float | None:
     """Return the gain over the task alone, or alone twice; None if that is not finished."""
-    if has_again:
-        return None if result.control is None else result.control.gain
-    if result.comparison is not None and result.comparison.against != SINGLE:
-        against = result.comparison.against
-        raise DataError(f"expected pairs that are compared with the task alone, got {against!r}")
-    return None if result.comparison is None else result.comparison.gain
+    for comparison, wanted in ((result.comparison, SINGLE), (result.control, AGAIN)):
+        if comparison is not None and comparison.against != wanted:
+            name = "the task alone" if wanted == SINGLE else "the task alone twice"
+            problem = f"expected pairs that are compared with {name}, got {comparison.against!r}"
+            raise DataError(problem)
+    chosen = result.control if has_again else result.comparison
+    return None if chosen is None else chosen.gain
 
 
 def _with_predictors(gains: Mapping[tuple[str, str], float], similarity: Similarity) -> list[Pair]:

@@ -11,14 +11,8 @@ from spanloom.studies.condition_table import condition_table
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
 from spanloom.studies.probing import Accuracy
-from spanloom.studies.results import (
-    SIGNIFICANT,
-    Result,
-    format_gain,
-    format_score,
-    to_csv,
-    to_json,
-)
+from spanloom.studies.result_text import format_gain, format_score, to_csv, to_json
+from spanloom.studies.results import SIGNIFICANT, Result
 from spanloom.studies.row import Row
 from spanloom.studies.spec import JOINT, Study
 from spanloom.studies.study_plan import StudyPlan
@@ -191,13 +185,13 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
     processors = ", ".join(sorted({row.processor for row in rows.values()}))
     computes = "; ".join(sorted({row.compute for row in rows.values()}))
     return (
-        f"<h2>How to read this</h2><p>Scores are the main metric of each task in points, mean ± "
-        f"standard deviation over seeds. p is of the two-sided paired bootstrap over {seeds}, "
-        f"corrected for the number of comparisons (Holm); an arrow says p &lt; {SIGNIFICANT}. "
-        f"<i>higher</i> and <i>lower</i>: means differ by more than {study.spec.k:g} standard "
-        f"deviations of each (Changpinyo et al. 2018). Minutes are CPU time of one core, training "
-        f"and scoring, of all seeds. <i>Updates</i> with batches of the task led to its best score "
-        f"on dev; <i>updates to equal</i> made it as good there as what it is compared with ever "
-        f"was. Computed on {html.escape(processors)}: "
-        f"{html.escape(computes)}.</p>"
+        f"<h2>How to read this</h2><p>Scores are the main metric of each task, or those that the "
+        f"study names, in points, mean ± standard deviation over seeds. p is of the two-sided "
+        f"paired bootstrap over {seeds}, corrected for the number of comparisons (Holm); an arrow "
+        f"says p &lt; {SIGNIFICANT}, but in the table of all conditions <i>higher</i> or "
+        f"<i>lower</i>: means differ by more than {study.spec.k:g} standard deviations of each "
+        f"(Changpinyo et al. 2018). Minutes are CPU time of one core, training and scoring, of all "
+        f"seeds. <i>Updates</i> with batches of the task led to its best score on dev; "
+        f"<i>updates to equal</i> made it as good there as what it is compared with ever was. "
+        f"Computed on {html.escape(processors)}: {html.escape(computes)}.</p>"
     )

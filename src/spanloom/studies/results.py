@@ -1,12 +1,11 @@
 """The results of a study: scores by condition, compared with the same task learnt alone."""
 
-import csv
-import io
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from statistics import fmean
+from typing import Any
 
 from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
@@ -20,7 +19,7 @@ from spanloom.metrics.bootstrap import (
 from spanloom.studies.baseline import baseline_and_control, name_of_baseline
 from spanloom.studies.comparison import Scores, holm, is_higher
 from spanloom.studies.row import Row, Split, own_name
-from spanloom.studies.spec import AGAIN, Study
+from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell, StudyPlan
 
 FEW_DOCUMENTS = 10  # with fewer there is no test of significance
@@ -101,12 +100,39 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
     for cells in groups.values():
         against = study.spec.against
         baseline, control = baseline_and_control(cells, groups.values(), against)
-        for metric in study.spec.metrics.get(cells[0].task, (None,)):
+        for metric in _reported(study, cells, groups.values(), rows):
             result = _result(cells, rows, study.spec.score, metric)
             comparison = _compare(result, cells, baseline, rows, study)
             again = _compare(result, cells, control, rows, study)
             compared.append(replace(result, comparison=comparison, control=again))
     return _correct_p_values(compared)
+
+
+def _reported(
+    study: Study, cells: Sequence[Cell], groups: Iterable[Sequence[Cell]], rows: Mapping[str, Row]
+) -> list[str]:
+    """Return the metrics that are reported of a condition: those named, else the main one.
+
+    Of those named it may lack some, where it has another kind of the task. Raises ``DataError`` for
+    a metric that the task lacks under all conditions.
+    """
+    task, split = cells[0].task, study.spec.score
+    own = _metrics(cells, rows, split)
+    named = study.spec.metrics.get(task, tuple(own)[:1])
+    conditions = (_metrics(others, rows, split) for others in groups if others[0].task == task)
+    known = list(dict.fromkeys(chain.from_iterable(conditions)))
+    for metric in named:
+        if metric not in known:
+            hint = did_you_mean(metric, known)
+            raise DataError(f"task {task!r} of a study: no metric {metric!r}{hint}")
+    return [metric for metric in named if metric in own]
+
+
+def _metrics(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split) -> dict[str, float]:
+    """Return the mean of each metric that all runs have, in the order of the first run."""
+    runs = [rows[cell.job.key].scores[cell.task][split].metrics for cell in cells]
+    names = [name for name in runs[0] if all(name in run for run in runs)]
+    return {name: fmean(run[name] for run in runs) for name in names}
 
 
 def names_of_scores(results: Iterable[Result]) -> dict[tuple[str, str], str]:
@@ -127,10 +153,14 @@ def with_first_metrics(results: Iterable[Result]) -> list[Result]:
     return [r for r in results if r.metric == first.setdefault(r.task, r.metric)]
 
 
-def _source(cell: Cell) -> tuple[str, str]:
-    """Return corpus and layer of a cell's task: scores on different ones cannot be compared."""
-    task = cell.job.recipe["tasks"][own_name(cell.task)]
-    return task["data"], task["layer"]
+def _source(cell: Cell) -> tuple[Any, str]:
+    """Return corpus and layer of a cell's task: scores on different ones cannot be compared.
+
+    A joined corpus is its parts.
+    """
+    recipe = cell.job.recipe
+    task = recipe["tasks"][own_name(cell.task)]
+    return recipe.get("corpora", {}).get(task["data"], task["data"]), task["layer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +173,10 @@ class _NoRow:
 _NO_ROW = _NoRow({})
 
 
-def _result(
-    cells: Sequence[Cell], rows: Mapping[str, Row], split: Split, metric: str | None
-) -> Result:
-    """Return the result of one condition, without a comparison; by default of the main metric.
-
-    Raises ``DataError`` for a metric that the task lacks.
-    """
+def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split, metric: str) -> Result:
+    """Return the result of one condition, without a comparison."""
     first = cells[0]
     job_rows = [rows[cell.job.key] for cell in cells]
-    metrics = _mean_metrics([row.scores[first.task][split].metrics for row in job_rows])
-    metric = metric or next(iter(metrics))
-    if metric not in metrics:
-        hint = did_you_mean(metric, metrics)
-        raise DataError(f"task {first.task!r} of a study: no metric {metric!r}{hint}")
     values = tuple(_value(row, first.task, split, metric) for row in job_rows)
     minutes = sum((row.train_cpu_minutes or 0.0) + row.other_cpu_minutes for row in job_rows)
     return Result(
@@ -172,18 +192,12 @@ def _result(
         values=values,
         scores=Scores.of(values),
         cpu_minutes=minutes,
-        metrics=metrics,
+        metrics=_metrics(cells, rows, split),
         own_mean=_own_mean(job_rows, first.task, split, metric),
         best_updates=_mean_best_updates(job_rows, first.task),
         label=first.label,
         new_head=first.new_head,
     )
-
-
-def _mean_metrics(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of each metric that all runs have, in the order of the first run."""
-    names = [name for name in runs[0] if all(name in run for run in runs)]
-    return {name: fmean(run[name] for run in runs) for name in names}
 
 
 def _value(row: Row, task: str, split: Split, metric: str) -> float:
@@ -213,13 +227,16 @@ def _compare(
     rows: Mapping[str, Row],
     study: Study,
 ) -> Comparison | None:
-    """Return a comparison over the seeds that both have; None without such, or on other data."""
+    """Return a comparison over the seeds that both have.
+
+    None without such, on other data, and where the baseline lacks the metric.
+    """
     if baseline is None or _source(cells[0]) != _source(baseline[0]):
         return None
-    seeds = {*map(_seed, cells)} & {*map(_seed, baseline)}
-    if not seeds:
-        return None
     split, task, metric, k = study.spec.score, result.task, result.metric, study.spec.k
+    seeds = {*map(_seed, cells)} & {*map(_seed, baseline)}
+    if not seeds or metric not in _metrics(baseline, rows, split):
+        return None
     runs = [
         [rows[c.job.key] for c in sorted(side, key=_seed) if _seed(c) in seeds]
         for side in (cells, baseline)
@@ -230,9 +247,11 @@ def _compare(
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
     counts = [[_counts(row, task, split, metric) for row in side] for side in runs]
+    documents = {row.scores[task][split].documents for row in runs[0]}
     against, gain = name_of_baseline(cells[0], baseline[0]), scores.mean - base.mean
     updates = _updates_to_equal(runs[0], runs[1], task)
-    return Comparison(against, base, gain, _p_value(*counts), direction, updates)
+    p = _p_value(counts[0], counts[1], has_same_documents=len(documents) == 1)
+    return Comparison(against, base, gain, p, direction, updates)
 
 
 def _seed(cell: Cell) -> int:
@@ -260,17 +279,22 @@ def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | 
 
 
 def _p_value(
-    counts: Sequence[DocumentCounts | None], baseline: Sequence[DocumentCounts | None]
+    counts: Sequence[DocumentCounts | None],
+    baseline: Sequence[DocumentCounts | None],
+    *,
+    has_same_documents: bool,
 ) -> float | None:
     """Return p, None where counts are missing or of too few documents.
 
-    Both sides have the same seeds in the same order.
+    Both sides have the same seeds in the same order. ``has_same_documents`` tells what rows say of
+    the documents of all seeds, those of earlier versions nothing; gold's numbers tell it, too.
     """
     a = [run for run in counts if run is not None]
     b = [run for run in baseline if run is not None]
     if len(a) < len(counts) or len(b) < len(baseline) or len(a[0].rows) < FEW_DOCUMENTS:
         return None
-    return paired_over_seeds(a, b) if on_same_documents(a) else paired_by_seed(a, b)
+    is_same = has_same_documents and on_same_documents(a)
+    return paired_over_seeds(a, b) if is_same else paired_by_seed(a, b)
 
 
 def _correct_p_values(results: Sequence[Result]) -> list[Result]:
@@ -289,92 +313,3 @@ def _corrected(comparisons: Sequence[Comparison | None]) -> list[Comparison | No
         replace(c, p=next(corrected)) if c is not None and c.p is not None else c
         for c in comparisons
     ]
-
-
-def to_csv(results: Sequence[Result]) -> str:
-    """Return a table of one line per result; scores are fractions."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    head = (
-        "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
-    )
-    further = (
-        "against baseline gain p direction updates_to_equal own_mean control control_gain control_p"
-    )
-    metrics = list(dict.fromkeys(name for r in results for name in r.metrics))
-    writer.writerow([*head.split(), *further.split(), *metrics])
-    for r in results:
-        c, again = r.comparison, r.control
-        writer.writerow(
-            [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
-            + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
-            + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
-            + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p] if c else [""] * 4)
-            + ([c.direction, c.updates_to_equal] if c else [""] * 2)
-            + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
-            + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
-            + [f"{r.metrics[name]:.6f}" if name in r.metrics else "" for name in metrics]
-        )
-    return stream.getvalue()
-
-
-def to_json(results: Sequence[Result]) -> str:
-    """Return the results as JSON."""
-    return json.dumps([asdict(result) for result in results], indent=1) + "\n"
-
-
-def to_text(results: Sequence[Result]) -> str:
-    """Return the results as lines for a terminal, in points of 100."""
-    names = names_of_scores(results)
-    lines = [
-        (
-            f"{names[r.task, r.metric]}{_group_name(r)}",
-            r.condition,
-            format_score(r),
-            "; ".join(_gains(r)),
-        )
-        for r in results
-    ]
-    widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
-    return "".join(
-        "  ".join(
-            [*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[3]]
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
-
-
-def _gains(result: Result) -> Iterator[str]:
-    if result.comparison is not None:
-        yield format_gain(result.comparison)
-    if result.control is not None:
-        yield f"against {format_against(result.control)} {format_gain(result.control)}"
-
-
-def _group_name(result: Result) -> str:
-    parts = [part for part in result.group if part]
-    return f" ({', '.join(parts)})" if parts else ""
-
-
-def format_score(result: Result) -> str:
-    """Return mean and deviation in points, as ``70.12 ± 0.31``."""
-    scores = result.scores
-    spread = f" ± {100 * scores.deviation:.2f}" if scores.count > 1 else ""
-    return f"{100 * scores.mean:.2f}{spread}"
-
-
-def _format_p(p: float) -> str:
-    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
-
-
-def format_against(control: Comparison) -> str:
-    """Return the name of what a control compares with."""
-    return "alone twice" if control.against == AGAIN else control.against
-
-
-def format_gain(comparison: Comparison) -> str:
-    """Return the gain in points, an arrow if significant, and its p-value."""
-    p = "" if comparison.p is None else f" (p {_format_p(comparison.p)})"
-    direction = f", {comparison.direction}" if comparison.direction else ""
-    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{p}{direction}"

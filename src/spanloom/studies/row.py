@@ -20,11 +20,13 @@ class SplitScore:
     """Scores of one task on one split.
 
     The first of ``metrics`` is the main one. ``per_document_counts`` are the counts behind each of
-    them that has any, as ``metrics.bootstrap`` reads them.
+    them that has any, as ``metrics.bootstrap`` reads them. ``documents`` is the fingerprint of
+    those that were scored; rows of earlier versions lack it.
     """
 
     metrics: dict[str, float]
     per_document_counts: dict[str, str] = field(default_factory=dict)
+    documents: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,9 @@ def load(path: Path, settings: Settings = ()) -> Study:
     if len(base.stages) != 1:
         problem = f"expected a recipe of one stage, got {len(base.stages)} in {spec.recipe}"
         raise loaded.location.location_of("recipe").error(problem)
+    if base.init_from is not None:
+        problem = f"{spec.recipe} has init_from; make what it names the first link of chains"
+        raise loaded.location.location_of("recipe").error(problem)
     designs = tuple(
         _design(raw, loaded.location.location_of("designs", row))
         for row, raw in enumerate(spec.designs)
@@ -278,8 +281,18 @@ def _check_names(study: Study, location: SourceLocation) -> None:
         at = location.location_of("designs", row)
         for key, names, choices in _named_tasks(study, design.spec):
             _check_tasks(names, choices, at.location_of(key))
+        if design.spec.task_settings and _measures_several(design):
+            problem = f"runs of {design.name} here measure several tasks at once; use settings"
+            raise at.location_of("task_settings").error(problem)
         if isinstance(design.spec, OracleSpec):
             _check_oracle(study.designs[:row], design.spec, at)
+
+
+def _measures_several(design: Design) -> bool:
+    """Whether a run of a design measures several tasks, so that it has no settings of one."""
+    if isinstance(design.spec, CurveSpec | GridSpec):
+        return design.spec.of != SINGLE
+    return design.name in (JOINT, PAIRS, ALL_BUT_ONE, SUBSETS)
 
 
 def _named_tasks(

@@ -24,15 +24,16 @@ Gradient = dict[str, Tensor]  # by parameter; those that a task does not use are
 
 @dataclass(frozen=True, slots=True)
 class TaskGradient:
-    """The mean gradient of a task's loss over two halves of its batches."""
+    """The gradient of a task's loss, summed over each of two halves of its batches."""
 
     halves: tuple[Gradient, Gradient]
 
     @property
     def total(self) -> Gradient:
-        """The sum of both halves, whose direction is that of the mean."""
+        """The sum over all batches, whose direction is that of the mean."""
         first, second = self.halves
-        return {name: first[name] + second[name] for name in first.keys() & second.keys()}
+        both = {name: first[name] + second[name] for name in first.keys() & second.keys()}
+        return {**first, **second, **both}
 
 
 def cosine(a: Gradient, b: Gradient) -> float:
@@ -99,7 +100,7 @@ def _gradient(model: Model, prepared: PreparedData, name: str, num_batches: int)
         model.network.eval().zero_grad(set_to_none=True)
         for update in half:
             sums.add(update, lambda row, *process: row)
-        halves.append(_shared_gradient(model, len(half)))
+        halves.append(_shared_gradient(model))
     model.network.zero_grad(set_to_none=True)
     return TaskGradient((halves[0], halves[1]))
 
@@ -117,10 +118,10 @@ def _stage_of(stage: StageSpec, name: str) -> StageSpec:
     return stage.model_copy(update=dict(own))
 
 
-def _shared_gradient(model: Model, num_updates: int) -> Gradient:
-    """Return the mean gradient of trunk and levels."""
+def _shared_gradient(model: Model) -> Gradient:
+    """Return the gradient of trunk and levels."""
     return {
-        name: parameter.grad / num_updates
+        name: parameter.grad.clone()
         for name, parameter in model.network.named_parameters()
         if name.startswith(("trunk.", "levels.")) and parameter.grad is not None
     }

@@ -1,0 +1,99 @@
+"""Results of a study as CSV, as JSON, and as text for a terminal."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from spanloom.studies.results import Comparison, Result, names_of_scores
+from spanloom.studies.spec import AGAIN
+
+
+def to_csv(results: Sequence[Result]) -> str:
+    """Return a table of one line per result; scores are fractions."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    head = (
+        "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
+    )
+    further = (
+        "against baseline gain p direction updates_to_equal own_mean control control_gain control_p"
+    )
+    metrics = list(dict.fromkeys(name for r in results for name in r.metrics))
+    writer.writerow([*head.split(), *further.split(), *metrics])
+    for r in results:
+        c, again = r.comparison, r.control
+        writer.writerow(
+            [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
+            + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
+            + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
+            + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p] if c else [""] * 4)
+            + ([c.direction, c.updates_to_equal] if c else [""] * 2)
+            + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
+            + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
+            + [f"{r.metrics[name]:.6f}" if name in r.metrics else "" for name in metrics]
+        )
+    return stream.getvalue()
+
+
+def to_json(results: Sequence[Result]) -> str:
+    """Return the results as JSON."""
+    return json.dumps([asdict(result) for result in results], indent=1) + "\n"
+
+
+def to_text(results: Sequence[Result]) -> str:
+    """Return the results as lines for a terminal, in points of 100."""
+    names = names_of_scores(results)
+    lines = [
+        (
+            f"{names[r.task, r.metric]}{_group_name(r)}",
+            r.condition,
+            format_score(r),
+            "; ".join(_gains(r)),
+        )
+        for r in results
+    ]
+    widths = [max((len(line[i]) for line in lines), default=0) for i in range(3)]
+    return "".join(
+        "  ".join(
+            [*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[3]]
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )
+
+
+def _gains(result: Result) -> Iterator[str]:
+    if result.comparison is not None:
+        yield format_gain(result.comparison)
+    if result.control is not None:
+        yield f"against {format_against(result.control)} {format_gain(result.control)}"
+
+
+def _group_name(result: Result) -> str:
+    parts = [part for part in result.group if part]
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def format_score(result: Result) -> str:
+    """Return mean and deviation in points, as ``70.12 ± 0.31``."""
+    scores = result.scores
+    spread = f" ± {100 * scores.deviation:.2f}" if scores.count > 1 else ""
+    return f"{100 * scores.mean:.2f}{spread}"
+
+
+def _format_p(p: float) -> str:
+    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
+
+
+def format_against(control: Comparison) -> str:
+    """Return the name of what a control compares with."""
+    return "alone twice" if control.against == AGAIN else control.against
+
+
+def format_gain(comparison: Comparison) -> str:
+    """Return the gain in points, an arrow if significant, and its p-value."""
+    p = "" if comparison.p is None else f" (p {_format_p(comparison.p)})"
+    direction = f", {comparison.direction}" if comparison.direction else ""
+    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{p}{direction}"
