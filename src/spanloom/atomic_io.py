@@ -28,6 +28,7 @@ MANIFEST = "manifest.json"
 MANIFEST_BYTES = 1_000_000  # a larger manifest is refused before it is parsed
 MAX_FILES = 2_000  # files in one folder, subfolders included
 PICKLED = {".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib"}  # loading these runs code
+_BESIDE = {".git", ".gitattributes", ".cache"}  # of git, and of the hub
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -140,7 +141,10 @@ def _check_file(folder: Path, paths: dict[str, Path], name: str, size: int, dige
 
 
 def _files(folder: Path, blobs: Path | None = None) -> dict[str, Path]:
-    """Return all files under ``folder`` by name; ``ModelError`` for links, devices, pickles."""
+    """Return all files under ``folder`` by name; ``ModelError`` for links, devices, pickles.
+
+    What the hub and git lay beside them is passed over.
+    """
     files: dict[str, Path] = {}
     pending = [folder]
     while pending:
@@ -148,6 +152,8 @@ def _files(folder: Path, blobs: Path | None = None) -> dict[str, Path]:
             for entry in entries:
                 path = Path(entry.path)
                 name = path.relative_to(folder).as_posix()
+                if name in _BESIDE:
+                    continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(path)
                     continue

@@ -21,12 +21,13 @@ class PromptLayout:
     """Layout of a batch with prompts: indices of text words and of "[CLS]", and segment bounds.
 
     All indices count the words that the encoder reads, prompts included. ``text_rows`` are the
-    words of the text, ``cls_rows`` one "[CLS]" word per instance if a task asked for it.
-    ``sentences`` and ``windows`` are bounds; a prompt belongs to the segment of its text that is
-    next to it.
+    words of the text, ``document_rows`` those of the document, in text or prompt, ``cls_rows`` one
+    "[CLS]" word per instance if a task asked for it. ``sentences`` and ``windows`` are bounds; a
+    prompt belongs to the segment of its text that is next to it.
     """
 
     text_rows: Int[Tensor, " text_rows"]
+    document_rows: Int[Tensor, " document_rows"]
     cls_rows: Int[Tensor, " instance"] | None
     sentences: Int[Tensor, "sentence 2"]
     windows: Int[Tensor, "context 2"]
@@ -40,7 +41,8 @@ class PromptLayout:
         """Return the same layout on another device."""
         cls_rows = None if self.cls_rows is None else self.cls_rows.to(device)
         segments = self.sentences.to(device), self.windows.to(device)
-        return PromptLayout(self.text_rows.to(device), cls_rows, *segments)
+        rows = self.text_rows.to(device), self.document_rows.to(device)
+        return PromptLayout(*rows, cls_rows, *segments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,6 +324,24 @@ def test_no_window_is_longer_than_an_encoder_can_read_whatever_is_asked(shape):
 
 
 SHAPES = [SentenceReader(), TextReader(), QuestionReader(), ChoiceReader(("yes", "no"))]
+AFTER = [QuestionReader(source_first=True), ChoiceReader(("yes", "no"), source_first=True)]
+
+
+@pytest.mark.parametrize("token", [None, 3])
+@pytest.mark.parametrize("shape", [*SHAPES, *AFTER], ids=str)
+def test_the_words_of_documents_are_told_from_questions_choices_and_tokens(shape, token):
+    """These are what word dropout hides."""
+    plain = Document("a the\nabc", queries=(Query("Q1", "a cat"), Query("Q2", "the")))
+    for document in (plain, join_texts("two", "a the", "abc a")):
+        whole, instances = _units(shape, document, 40, token=token)
+        if not instances:
+            continue
+        batch = collate(instances, LETTERS, 40)
+        rows = range(len(batch.words))
+        if batch.prompt_layout is not None:
+            rows = batch.prompt_layout.document_rows.tolist()
+        times = len(instances) if isinstance(shape, QuestionReader) else 1
+        assert sorted(batch.words[row] for row in rows) == sorted(whole.tokens * times)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: type(shape).__name__)

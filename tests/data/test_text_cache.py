@@ -73,6 +73,28 @@ def test_listed_documents_are_left_out(tmp_path):
             list(raw_text.stream([home], [wrong]))
 
 
+def test_documents_in_several_parts_have_one_number(tmp_path, monkeypatch):
+    """A long one is divided, wherever its last part ends: the next one has the next number."""
+    monkeypatch.setattr(raw_text, "_MAX_CHARACTERS", 9)
+    (tmp_path / "a.txt").write_text("one long line\n\nshort\n\nb\nanother long line\nc\n\n\nd\n")
+    documents = [(d.name, d.text) for d in raw_text.stream([tmp_path])]
+    assert documents == [
+        ("a:1", "one long line"),
+        ("a:2", "short"),
+        ("a:3", "b\nanother long line"),
+        ("a:3", "c"),
+        ("a:4", "d"),
+    ]
+
+
+def test_what_a_file_is_by_its_ending_is_part_of_its_fingerprint(tmp_path):
+    line = jsonl.dumps([Document("Ada slept .", name="a")])
+    for name in ("a.txt", "a.jsonl"):
+        (tmp_path / name).write_text(line)
+    both = (raw_text.fingerprint([tmp_path / name]) for name in ("a.txt", "a.jsonl"))
+    assert len(set(both)) == 2
+
+
 def test_annotated_corpora_are_no_raw_text(tmp_path):
     assert not raw_text.is_raw_text(tiny.corpus(tmp_path / "brat"))
     (tmp_path / "brat.txt.gz").write_bytes(b"no gzip")
@@ -161,6 +183,17 @@ def test_dev_documents_are_not_learnt_from(tmp_path):
     alone, _ = read_text(single, SPEC, letters(), num_processes=1)
     with pytest.raises(DataError, match="blank line ends a document"):
         hold_out(single, alone, seed=1)
+
+
+@pytest.mark.parametrize("gap", ["\n", " ", ""])
+def test_long_documents_do_not_take_all_text_from_training(tmp_path, monkeypatch, gap):
+    monkeypatch.setattr(text_cache, "_DEV_CHARACTERS", 100)
+    texts = [gap.join("abcd" for _ in range(100)) for _ in range(60)]
+    source = TextSource((folder_of(tmp_path / "text", texts),))
+    corpus, _ = read_text(source, SPEC, letters(), num_processes=1)
+    train, dev = hold_out(source, corpus, seed=1)
+    assert 1 <= len(dev) == 60 - len(train) <= 2
+    assert all(90 < len(document.text) <= 100 for document in dev)
 
 
 def test_annotated_lines_bring_the_spans_of_a_layer(tmp_path):

@@ -47,6 +47,18 @@ def test_what_arrives_loads_and_says_the_same(fake, saved, model):
     assert next(there.annotate([text], ["names"])) == next(model.annotate([text], ["names"]))
 
 
+def test_a_clone_with_what_git_and_the_hub_lay_beside_it_loads(saved, tmp_path, model):
+    home = tmp_path / "clone"
+    shutil.copytree(saved, home)
+    (home / ".gitattributes").write_text("*.safetensors filter=lfs")
+    for name in (".git/objects/pack.bin", ".cache/huggingface/lock"):
+        (home / name).parent.mkdir(parents=True)
+        (home / name).write_text("beside")
+    text = Document("Add 5 ml of buffer.")
+    there = spanloom.load(home)
+    assert next(there.annotate([text], ["names"])) == next(model.annotate([text], ["names"]))
+
+
 def test_a_damaged_model_is_not_uploaded(fake, saved, tmp_path):
     home = tmp_path / "damaged"
     shutil.copytree(saved, home)

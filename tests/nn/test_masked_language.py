@@ -124,6 +124,18 @@ def test_pieces_far_into_a_span_share_the_last_place():
     )
 
 
+def test_the_loss_of_next_sentences_is_summed_in_full_under_half_precision():
+    torch.manual_seed(2)
+    hidden, cls = torch.randn(64, DIM), torch.arange(64)
+    told = {"cls": cls, "is_next": cls % 2, "weights": 10 + torch.rand(64)}
+    made = head(use_next_sentence=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = made.next_sentence_loss(hidden, **told)["next_sentence"]
+        scores = made.next_sentence(hidden)
+    losses = F.cross_entropy(scores.float(), told["is_next"], reduction="none")
+    torch.testing.assert_close(loss, (losses * told["weights"]).sum(), rtol=1e-5, atol=0)
+
+
 def test_a_batch_of_nothing_costs_nothing():
     hidden, table = states()
     none = {key: each[:0] for key, each in targets().items()}

@@ -10,12 +10,14 @@ from random import Random
 import pytest
 import tiny
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, processors
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
+from spanloom.document import Document
 from spanloom.embedders import transformer
 from spanloom.errors import DataError, RecipeError, TrainingError
 from spanloom.model.plan import resolve
@@ -23,10 +25,12 @@ from spanloom.training import checkpoint, pretrain, text_data
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
+from spanloom.training.masked_lm_weights import load_published
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.split_corpus import data_identity
 from spanloom.training.train import new_model, run_folder
+from spanloom.training.validation import TrainingPredictor
 
 TEXT = {"data": "text", "kind": "masked_lm", "sequences": "next-sentence"}
 STAGE = {"tasks": ["text"], "epochs": 1, "batch_words": 400, "precision": "fp32"}
@@ -125,7 +129,8 @@ def test_the_masked_language_head_comes_along_and_is_taken_up_again(bench, encod
     out, _, first = encoder
     model, prepared = new_model(plan(bench, trunk={"transformer": str(out)}), "cpu")
     assert f"text: starts with the masked language head of {out}" in prepared.notes
-    assert not any("starts with" in line for line in first)
+    (line,) = (line for line in first if "starts with" in line)
+    assert "text: starts with a new masked language head" in line
     theirs = AutoModelForMaskedLM.from_pretrained(out).eval()
     ids = torch.randint(5, 40, (2, 9))
     mask = torch.ones_like(ids)
@@ -135,6 +140,37 @@ def test_the_masked_language_head_comes_along_and_is_taken_up_again(bench, encod
         ours = head(hidden.flatten(0, 1), trunk.piece_embeddings)
         logits = theirs(input_ids=ids, attention_mask=mask).logits
     torch.testing.assert_close(ours, logits.flatten(0, 1), atol=1e-4, rtol=1e-4)
+
+
+def test_dev_without_any_block_has_no_score_to_be_the_best(bench):
+    model, _ = new_model(plan(bench, {**TEXT, "sequences": "pair"}), "cpu")
+    predictor = TrainingPredictor(model)
+    assert model.tasks["text"].score(predictor, [Document("a")]) == {"inverse_perplexity": 0.0}
+
+
+def test_the_head_of_berts_first_files_and_of_the_hubs_cache_is_found(
+    bench, encoder, tmp_path, monkeypatch
+):
+    """The first files call the weights of norms gamma and beta; a hub id is no folder."""
+    stored = load_file(encoder[0] / "model.safetensors")
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): weight
+        for name, weight in stored.items()
+    }
+    assert old.keys() != stored.keys()
+    save_file(old, tmp_path / "model.safetensors")
+    head = new_model(plan(bench), "cpu")[0].network.head("text")
+    cached = {("me/old", "model.safetensors"): str(tmp_path / "model.safetensors")}
+    monkeypatch.setattr(
+        "huggingface_hub.try_to_load_from_cache", lambda id, name: cached.get((id, name))
+    )
+    for place, is_there in ((str(tmp_path), True), ("me/old", True), ("me/other", False)):
+        head.transform.norm.weight.data.zero_()
+        assert load_published(head, place) == is_there
+        norm = stored["cls.predictions.transform.LayerNorm.weight"]
+        assert head.transform.norm.weight.equal(norm) == is_there
 
 
 @pytest.mark.parametrize("call", [2, 5])

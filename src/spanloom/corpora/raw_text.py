@@ -65,7 +65,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
                     digest = hashlib.file_digest(stream, "sha256").hexdigest()
             except OSError as error:
                 raise DataError(f"{file}: cannot be read: {error.strerror}") from error
-            total.update(f"{stem(file)} {digest}\n".encode())
+            total.update(f"{file.name} {digest}\n".encode())
     return total.hexdigest()
 
 
@@ -112,14 +112,17 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
             yield number, replace(document, name=f"{stem(file)}:{number}")
         return
     number, paragraphs, size = 1, list[str](), 0
+    is_open = False  # whether the document with this number has begun
     for line in _lines(file):
         if line:
             paragraphs.append(line)
             size += len(line) + 1
+            is_open = True
         if paragraphs and (not line or size > _MAX_CHARACTERS):
             yield number, Document("\n".join(paragraphs), name=f"{stem(file)}:{number}")
             paragraphs, size = [], 0
-            number += not line
+        if is_open and not line:
+            number, is_open = number + 1, False
     if paragraphs:
         yield number, Document("\n".join(paragraphs), name=f"{stem(file)}:{number}")
 

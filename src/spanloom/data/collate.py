@@ -231,14 +231,27 @@ def _prompt_layout(instances: Sequence[Instance]) -> PromptLayout | None:
         for start, (before, after), size in zip(starts, extras, sizes, strict=False)
     ]
     all_want_cls = all(instance.wants_cls for instance in instances)
+    own = zip(starts, extras, instances, strict=False)
     return PromptLayout(
         text_rows=torch.cat(text),
+        document_rows=torch.tensor([row for each in own for row in _document_rows(*each)]).long(),
         cls_rows=torch.tensor(starts[:-1]) if all_want_cls else None,
         sentences=_bounds(
             _level_runs(starts, extras, [instance.sentences for instance in instances])
         ),
         windows=_bounds(_level_runs(starts, extras, [instance.windows for instance in instances])),
     )
+
+
+def _document_rows(start: int, around: Bounds, instance: Instance) -> Iterator[int]:
+    """Yield the indices of the words of the document, among those that begin at ``start``."""
+    before, _ = around
+    yield from range(start + before, start + before + len(instance.words))
+    prompt = instance.prompt
+    if prompt.of_document:
+        first = before + len(instance.tokens) if prompt.after_text else int(instance.wants_cls)
+        is_task_token = prompt.task_number is not None
+        yield from range(start + first + is_task_token, start + first + len(prompt.tokens))
 
 
 def _words_around(instance: Instance) -> tuple[int, int]:

@@ -153,7 +153,7 @@ class TextReader:
         """Yield one instance."""
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
         text = _part(tokens, c, d)
-        prompt = Prompt(tokens.tokens[a:b], tokens.pieces[a:b])
+        prompt = Prompt(tokens.tokens[a:b], tokens.pieces[a:b], of_document=a < b)
         instance, sentence = (
             _build_text_instance(document, text, prompt, limits),
             tokens.sentence_at(c),
@@ -239,6 +239,7 @@ class ChoiceReader:
                 tokens.tokens[part],
                 tuple(ids[:room] for ids in tokens.pieces[part]),
                 after_text=self.source_first,
+                of_document=True,
             )
             all_words = ((0, len(text)),)
             yield Instance(
@@ -388,4 +389,4 @@ def _room(window: int, text: Pieces) -> int:
 
 def _concatenate(first: Prompt, second: Prompt) -> Prompt:
     tokens, pieces = first.tokens + second.tokens, (*first.pieces, *second.pieces)
-    return Prompt(tokens, pieces, first.task_number, second.after_text)
+    return replace(second, tokens=tokens, pieces=pieces, task_number=first.task_number)

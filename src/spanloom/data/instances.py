@@ -25,7 +25,7 @@ _CONTEXT_SHARE = 4  # the context at either end has at most window / this many p
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Words that are read with a text and are not part of a document: a question, a task token.
+    """Words that are read with a text: a question, a task token, another text ``of_document``.
 
     They are read before the text, or ``after_text``. ``task_number`` is the number of the task
     whose token the first word is. Such a word has no characters, and its piece is never looked up.
@@ -35,6 +35,7 @@ class Prompt:
     pieces: Pieces = ()
     task_number: int | None = None
     after_text: bool = False
+    of_document: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,8 +146,9 @@ def mask_pieces(
 
 
 def word_dropout(batch: Batch, rate: float, unknown: int) -> Batch:
-    """Replace all pieces of each word of the text by ``unknown`` with probability ``rate``.
+    """Replace all pieces of each word of documents by ``unknown`` with probability ``rate``.
 
+    Questions, choices and task tokens are not hidden.
     Gold does not change, so a model also learns from context. Embedders that read ``batch.words``
     still see the words.
     """
@@ -156,7 +157,7 @@ def word_dropout(batch: Batch, rate: float, unknown: int) -> Batch:
     hidden = torch.rand(len(batch.words)) < rate
     if batch.prompt_layout is not None:
         hidden &= torch.zeros(len(hidden), dtype=torch.bool).index_fill(
-            0, batch.prompt_layout.text_rows, True
+            0, batch.prompt_layout.document_rows, True
         )
     indices = batch.piece_index[hidden[batch.piece_to_word]]
     ids = batch.input_ids.flatten().index_fill(0, indices, unknown)

@@ -258,8 +258,8 @@ def hold_out(
 ) -> tuple[TextCorpus, tuple[Document, ...]]:
     """Return the corpus without some documents, and the beginnings of these, for dev.
 
-    They are drawn until they hold a fiftieth of all pieces, or ``_DEV_PIECES``; of each at most
-    ``_DEV_CHARACTERS`` are kept. Raises ``DataError`` for a corpus of one document.
+    They are drawn until they hold a fiftieth of all pieces, or until ``_DEV_PIECES`` are measured:
+    of each at most ``_DEV_CHARACTERS`` are. Raises ``DataError`` for a corpus of one document.
     """
     if len(corpus) < 2:
         paths = ", ".join(map(str, source.paths))
@@ -269,17 +269,21 @@ def hold_out(
         )
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(corpus))
     sizes = corpus.documents[order, 1] - corpus.documents[order, 0]
-    totals = np.minimum(sizes, _DEV_CHARACTERS // 4).cumsum()
-    wanted = min(corpus.num_pieces // 50, _DEV_PIECES)
-    count = min(int(np.searchsorted(totals, wanted)) + 1, len(corpus) - 1)
+    measured = np.minimum(sizes, _DEV_CHARACTERS // 4).cumsum()
+    counts = (
+        int(np.searchsorted(measured, _DEV_PIECES)),
+        int(np.searchsorted(sizes.cumsum(), corpus.num_pieces // 50)),
+    )
+    count = min(min(counts) + 1, len(corpus) - 1)
     dev = tuple(_dev_documents(source, set(order[:count].tolist())))
     return corpus.select(np.sort(order[count:])), dev
 
 
 def _dev_documents(source: TextSource, rows: set[int]) -> Iterator[Document]:
-    """Yield the first paragraphs of the documents in some rows."""
+    """Yield the first paragraphs of the documents in some rows, of a long one its first words."""
     for row, document in enumerate(source.documents()):
         if row in rows:
-            cut = document.text.rfind("\n", 0, _DEV_CHARACTERS)
-            is_short = len(document.text) <= _DEV_CHARACTERS or cut <= 0
-            yield document if is_short else clip(document, 0, cut)
+            text, limit = document.text, _DEV_CHARACTERS
+            ends = text.rfind("\n", 0, limit), text.rfind(" ", 0, limit), limit
+            cut = next(end for end in ends if end > 0)
+            yield document if len(text) <= limit else clip(document, 0, cut)

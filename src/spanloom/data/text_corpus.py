@@ -71,10 +71,15 @@ class TextCorpus:
 
     def words(self, start: int, end: int) -> PieceColumns:
         """Return the pieces of each word in ``[start, end)``."""
-        begins = (self.flags[start:end] & WORD).astype(bool)
-        begins[:1] = True  # also the rest of a word that fills more than a block
+        begins = self._word_begins(start, end)
         edges = np.append(np.flatnonzero(begins), end - start)
         return PieceColumns(self.pieces[start:end], edges)
+
+    def _word_begins(self, start: int, end: int) -> npt.NDArray[np.bool_]:
+        """Return which pieces in ``[start, end)`` begin a word."""
+        begins = (self.flags[start:end] & WORD).astype(bool)
+        begins[:1] = True  # also the rest of a word that fills more than a block
+        return begins
 
     def spans_within(self, start: int, end: int) -> list[Bounds]:
         """Return the annotated spans in ``[start, end)``, as bounds in its words."""
@@ -85,7 +90,7 @@ class TextCorpus:
         inner = inner[inner[:, 1] <= end]
         if not len(inner):
             return []
-        before = np.cumsum(self.flags[start:end] & WORD)  # words begun, up to each piece
+        before = np.cumsum(self._word_begins(start, end))  # words begun, up to each piece
         inner = inner - start
         pairs = zip((before[inner[:, 0]] - 1).tolist(), before[inner[:, 1] - 1], strict=True)
         return [(a, int(b)) for a, b in pairs]

@@ -174,7 +174,7 @@ class MaskedLMHead(nn.Module):
             return {}
         scores = self.next_sentence(gather_rows(hidden, cls))
         losses = F.cross_entropy(scores, is_next, reduction="none")
-        return {"next_sentence": losses @ weights}
+        return {"next_sentence": (losses * weights).sum()}  # a product of matrices would be in bf16
 
 
 def _sum_cross_entropy(

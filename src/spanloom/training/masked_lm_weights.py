@@ -19,19 +19,25 @@ _NAMES = {
 }
 
 
+def _renamed(name: str) -> str:
+    """Return the present name of a weight of BERT's first files."""
+    return name.replace(".gamma", ".weight").replace(".beta", ".bias")
+
+
 def published(head: MaskedLMHead) -> dict[str, Tensor]:
     """Return the weights of a head; its output layer is tied to the encoder's piece embeddings."""
     weights = head.state_dict()
     return {name: weights[own] for own, name in _NAMES.items()}
 
 
-def load_published(head: MaskedLMHead, folder: Path) -> bool:
+def load_published(head: MaskedLMHead, encoder: str) -> bool:
     """Load the head that lies beside an encoder's weights; return False where there is none.
 
-    Raises ``ModelError`` for weights of other shapes and for what cannot be read.
+    ``encoder`` is a folder, or an id of the hub whose files were fetched before. Raises
+    ``ModelError`` for weights of other shapes and for what cannot be read.
     """
-    path = folder / _WEIGHTS
-    if not path.is_file():
+    path = _locate(encoder)
+    if path is None:
         return False
     weights = _read(path)
     if weights.keys() < set(_NAMES.values()):
@@ -43,9 +49,22 @@ def load_published(head: MaskedLMHead, folder: Path) -> bool:
     return True
 
 
+def _locate(encoder: str) -> Path | None:
+    """Return the file of an encoder's weights, None if it has none of that name."""
+    if Path(encoder).is_dir():
+        path = Path(encoder) / _WEIGHTS
+        return path if path.is_file() else None
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(encoder, _WEIGHTS)
+    return Path(cached) if isinstance(cached, str) else None
+
+
 def _read(path: Path) -> Mapping[str, Tensor]:
     try:
         with safe_open(path, "pt") as file:
-            return {name: file.get_tensor(name) for name in _NAMES.values() if name in file.keys()}
+            stored = {_renamed(name): name for name in file.keys()}
+            known = [name for name in _NAMES.values() if name in stored]
+            return {name: file.get_tensor(stored[name]) for name in known}
     except (SafetensorError, OSError) as error:
         raise ModelError(f"{path}: cannot be read: {error}") from error

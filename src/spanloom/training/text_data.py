@@ -96,7 +96,7 @@ def _sample(corpus: TextCorpus, task: TaskPlan, seed: int) -> TextCorpus:
 
 def unigrams(text: TextCorpus, pieces: SubwordTokenizer) -> Tensor:
     """Return how often each piece of the vocabulary occurs."""
-    size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+    size = 1 + max(pieces.tokenizer.get_vocab(with_added_tokens=True).values())
     return torch.from_numpy(text.unigrams(size)).double()
 
 

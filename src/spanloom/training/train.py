@@ -41,6 +41,7 @@ from spanloom.training.warm_start import inherit, inherit_trunk, pretraining_dat
 _LEFT = "left"  # identifies the model that a stopped run left at ``out``
 _TEXT = "Ada (b. 1815) didn't add 5 ml of the buffer,\nand Größe 中文 42%.  Then she met Bob."
 _PROBE = Document(_TEXT, queries=(Query("Q1", "Who met Bob?"),))
+_NEW_HEAD = "a new masked language head, as none lies beside the encoder"
 
 
 def run_folder(out: Path) -> Path:
@@ -86,20 +87,20 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
         prepared = replace(prepared, notes=(*prepared.notes, note), inherited_heads=inherited)
     elif encoder is not None and encoder.init == "pretrained":
         folder = transformer.source(encoder.transformer, plan.recipe_dir)
-        prepared = _with_pretrained_heads(prepared, network, Path(folder))
+        prepared = _with_pretrained_heads(prepared, network, folder)
     network.to(config.device)
     return model, prepared
 
 
-def _with_pretrained_heads(prepared: PreparedData, network: Network, folder: Path) -> PreparedData:
-    """Load the masked language head that lies beside an encoder, if there is one; note it."""
-    heads = {network.routes[name].head for name in prepared.tasks}
-    loaded = [
-        name
-        for name in sorted(heads)
-        if isinstance(head := network.heads[name], MaskedLMHead) and load_published(head, folder)
-    ]
-    notes = (f"{name}: starts with the masked language head of {folder}" for name in loaded)
+def _with_pretrained_heads(prepared: PreparedData, network: Network, folder: str) -> PreparedData:
+    """Load the masked language head that lies beside an encoder, if there is one; note which."""
+    notes = []
+    for name in sorted({network.routes[name].head for name in prepared.tasks}):
+        head = network.heads[name]
+        if isinstance(head, MaskedLMHead):
+            is_there = load_published(head, folder)
+            start = f"the masked language head of {folder}" if is_there else _NEW_HEAD
+            notes.append(f"{name}: starts with {start}")
     return replace(prepared, notes=(*prepared.notes, *notes))
 
 

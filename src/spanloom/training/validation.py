@@ -1,5 +1,6 @@
 """Evaluate a model in training: the metrics of each task on its dev documents."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -51,7 +52,9 @@ class TrainingPredictor:
             num_items += used.count_items(batch, targets)
             for name, loss in losses.items():
                 totals[name] += float(loss)
-        return {name: total / max(1, num_items) for name, total in totals.items()}
+        if not num_items:
+            return dict.fromkeys(totals, math.inf)
+        return {name: total / num_items for name, total in totals.items()}
 
     def _instances(
         self,
