@@ -29,6 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spanloom.annotation.comparable import comparable
 from spanloom.document import (
     MAIN,
     Argument,
@@ -41,7 +42,6 @@ from spanloom.document import (
     Note,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.errors import FormatError
 from spanloom.formats.brat import read

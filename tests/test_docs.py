@@ -12,10 +12,10 @@ import torch
 from fenced import blocks
 
 from spanloom import embedders, tasks
+from spanloom.annotation.comparable import comparable
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
-from spanloom.document import comparable
 from spanloom.model.plan import resolve
 from spanloom.nn.candidates import ScoredSpans, group_of, text_order
 from spanloom.training.train import new_model

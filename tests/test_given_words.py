@@ -3,7 +3,8 @@
 from hypothesis import given as draw
 from hypothesis import strategies as st
 
-from spanloom.document import SENTENCES, WORDS, Document, Layer, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import SENTENCES, WORDS, Document, Layer, Span
 from spanloom.formats import DocumentBuilder, WordView
 from spanloom.formats.brat.read import loads_parts
 from spanloom.formats.brat.write import parts

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.queries import answers, dangling_answers
 from spanloom.annotation.text_pairs import classification_of, text_pair
 from spanloom.corpora import folder
-from spanloom.document import comparable
 from spanloom.embedders import static
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read as brat

@@ -10,7 +10,6 @@ An absent layer means "not annotated"; an empty one means "annotated, without an
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from spanloom.annotation_ids import IdGenerator, find_clash, find_ids
 from spanloom.columns import AnnotationColumns
@@ -344,50 +343,3 @@ def require_label(annotation: Annotation, name: str) -> None:
     if not annotation.label.strip(BLANKS):
         got = f"got {annotation.label!r:.60}"
         raise DocumentError(f"{name}: annotation {annotation.id!r} needs a label, {got}")
-
-
-def comparable(document: Document) -> tuple[Any, ...]:
-    """Return a document's content without ids, order and source, for comparison.
-
-    References are replaced by the content they refer to. An event that refers to itself, directly
-    or not, is cut at the second visit, so cyclic events are safe. Queries keep their ids: an answer
-    names its query by value.
-    """
-    annotation_of = document.annotations()
-
-    def content(target: str, ancestors: tuple[str, ...] = ()) -> Any:
-        annotation = annotation_of.get(target)
-        if annotation is None or target in ancestors:
-            return ("?", "cycle" if annotation else target)
-        path, label = (*ancestors, target), annotation.label
-        match annotation:
-            case Span():
-                return ("span", label, tuple(sorted(annotation.fragments)))
-            case Relation():
-                ends = content(annotation.head, path), content(annotation.tail, path)
-                return ("relation", label, annotation.roles, *ends)
-            case Event():
-                arguments = sorted(
-                    repr((arg.role, content(arg.target, path))) for arg in annotation.arguments
-                )
-                return ("event", label, content(annotation.trigger, path), tuple(arguments))
-            case Attribute():
-                return ("attribute", label, annotation.value, content(annotation.target, path))
-            case Normalization():
-                entry = label, annotation.resource, annotation.key, annotation.text
-                return ("normalization", *entry, content(annotation.target, path))
-            case Note():
-                return ("note", label, annotation.text, content(annotation.target, path))
-            case Equivalence():
-                members = sorted(repr(content(member, path)) for member in annotation.members)
-                return ("equivalence", label, tuple(members))
-
-    layers = sorted(
-        (
-            layer.name,
-            tuple(sorted(repr(content(annotation.id)) for annotation in layer.annotations())),
-        )
-        for layer in document.layers
-    )
-    queries = tuple(sorted((query.id, query.prompt) for query in document.queries))
-    return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers), queries)

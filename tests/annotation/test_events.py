@@ -3,17 +3,18 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.events import (
     EventLosses,
     EventScheme,
     collect,
     cyclic,
     losses,
-    nodes_on_cycles,
     project,
     restore,
 )
-from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span, comparable
+from spanloom.annotation.reference_graph import nodes_on_cycles
+from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 
 
 def spans(*labels):

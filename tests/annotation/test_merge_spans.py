@@ -3,8 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.unary_chains import expand_unary, merge_spans
-from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
+from spanloom.document import Attribute, Document, Layer, Relation, Span
 
 SPANS = (
     Span("T1", "be.01", ((4, 6),)),

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.queries import QUERY, answer_layer, answers, dangling_answers
 from spanloom.annotation_ids import IdGenerator
-from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span, comparable
+from spanloom.document import MAIN, Attribute, Document, Layer, Query, Span
 from spanloom.errors import DocumentError, LayerError
 
 TEXT = "Ada met Bob in Rome."

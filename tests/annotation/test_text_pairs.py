@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.text_pairs import (
     TEXT,
     TEXT_PAIR,
@@ -16,7 +17,7 @@ from spanloom.annotation.text_pairs import (
     join_texts,
     text_pair,
 )
-from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
+from spanloom.document import Attribute, Document, Layer, Relation, Span
 from spanloom.errors import DataError, LayerError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read, write

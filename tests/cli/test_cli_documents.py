@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spanloom.document import comparable
+from spanloom.annotation.comparable import comparable
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder as brat
 

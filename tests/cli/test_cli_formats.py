@@ -137,6 +137,24 @@ def test_what_brat_drops_is_counted(spanloom, file, tmp_path):
     assert "brat has no place for 1 spans over line breaks" in told
     told = spanloom("convert", file("b.conll", CONLL), tmp_path / "p").stderr
     assert "has no place" not in told
+    spans = [{"id": f"T{n}", "label": "P", "fragments": [[n, n + 1]]} for n in range(3)]
+    same = [{"id": f"*{n}", "label": "Same", "members": [f"T{n}", f"T{n + 1}"]} for n in (0, 1)]
+    layer = {"name": "m", "spans": spans, "equivalences": same}
+    said = {"name": "a", "text": "abc", "meta": [["k", "1"], ["k", "1"]], "layers": [layer]}
+    told = spanloom("convert", file("c.jsonl", json.dumps(said)), tmp_path / "q").stderr
+    assert "brat has no place for 1 equivalences that share members" in told
+    assert "brat has no place for 1 values of the document that it has twice" in told
+
+
+def test_a_file_is_what_its_own_name_says_whatever_lies_beside_it(spanloom, file, tmp_path):
+    file("a.ann", "T1\tPER 0 3\tAda\nT2\tPER 8 10\tBob\n")
+    told = spanloom("convert", file("a.txt", "Ada met Bob"), tmp_path / "a.jsonl")
+    assert "a.txt (brat)" in told.stderr
+    assert "a.ann:2: " in told.stderr
+    assert told.stderr.count("; not read") == 1
+    told = spanloom("convert", tmp_path / "a.jsonl", tmp_path / "b.conllu")
+    assert told.exit_code == 0, told.stderr
+    assert "a.jsonl (jsonl)" in told.stderr
 
 
 def test_options_may_be_lists_and_mappings(spanloom, fails, file, tmp_path):

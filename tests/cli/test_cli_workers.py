@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import tiny
 
+from spanloom.annotation.comparable import comparable
 from spanloom.cli.shards import Shard, read_file
-from spanloom.document import Document, comparable
+from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.interchange.parquet import parquet_chunks, read_parquet
 from spanloom.model import stretches

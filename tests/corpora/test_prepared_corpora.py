@@ -9,10 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from spanloom.annotation.comparable import comparable
 from spanloom.corpora import card as cards
 from spanloom.corpora import raw_files, sources
 from spanloom.corpora.prepare import prepare, read_prompts
-from spanloom.document import Document, Layer, Span, comparable
+from spanloom.document import Document, Layer, Span
 from spanloom.errors import DataError, FormatError, SpanloomError, StorageError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import read as brat

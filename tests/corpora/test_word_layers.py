@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.excerpt import clip
 from spanloom.annotation.multiword_expressions import groups
 from spanloom.corpora.card import Derived
 from spanloom.corpora.sources import sentences_with
 from spanloom.corpora.word_layers import word_layer
-from spanloom.document import Document, Layer, Relation, Span, comparable
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.formats import conllulex
 
 TEXT = "We keep it in mind .\nGo on ."

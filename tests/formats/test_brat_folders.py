@@ -92,7 +92,7 @@ def test_the_messy_fixture_says_what_is_wrong_with_each_line():
     assert [(each.line, each.kept) for each in reading.problems] == [
         *[(3, True), (4, True), (5, False), (6, True), (7, True), (9, True)]
     ]
-    assert str(reading.problems[0]) == "messy.ann:3: the id 'T1' is taken by line 1"
+    assert str(reading.problems[0]) == "messy.ann:3: the id 'T1' is taken by line 1; not read"
     assert [each.id for each in reading.document[MAIN].annotations()] == ["T1", "T2", "T4", "#1"]
 
 

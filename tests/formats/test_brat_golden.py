@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from spanloom.document import MAIN, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import MAIN
 from spanloom.formats.brat import conf, folder, read, write
 
 # (document, line): True if we read a line that brat refuses, False if we keep one that it reads

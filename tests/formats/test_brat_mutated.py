@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spanloom.document import comparable
+from spanloom.annotation.comparable import comparable
 from spanloom.errors import FormatError
 from spanloom.formats._text import decode_text
 from spanloom.formats.brat import read, write

@@ -7,6 +7,7 @@ from drawn_documents import LABELS, WORDS, documents
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation_ids import IdGenerator
 from spanloom.document import (
     MAIN,
@@ -18,7 +19,6 @@ from spanloom.document import (
     Note,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import read, spelling, write

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from spanloom.annotation.comparable import comparable
 from spanloom.document import (
     MAIN,
     Document,
@@ -17,7 +18,6 @@ from spanloom.document import (
     Normalization,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.errors import FormatError, StorageError
 from spanloom.formats.brat import conf, folder, read, write

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.tag_schemes import SCHEMES
-from spanloom.document import Document, Layer, Span, comparable
+from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
 from spanloom.formats.columns import KIND, ColumnOptions, dumps, loads
 

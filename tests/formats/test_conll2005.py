@@ -235,3 +235,11 @@ def test_propbank_is_written_as_it_stands(data, name, sentences, predicates):
     assert len(found) == sentences
     spans = (span for each in found for span in each["srl"].spans)
     assert sum(span.label != "argument" for span in spans) == predicates
+
+
+def test_documents_with_lemmas_alone_do_not_take_columns_from_others():
+    (bare,) = loads("ran (V*)\n\n", options=PropsOptions())
+    (full, _) = loads(KIND.example)
+    text = dumps([bare, full])
+    assert dumps([full]) in text
+    assert dumps([bare, bare]) == dumps([bare]) * 2

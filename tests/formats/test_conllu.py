@@ -8,7 +8,8 @@ import pytest
 from drawn_documents import documents
 from hypothesis import given, settings
 
-from spanloom.document import Document, Layer, Normalization, Relation, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Normalization, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats import conllu
 from spanloom.formats.conllu import KIND, Columns, dumps, loads

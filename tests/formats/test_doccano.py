@@ -42,6 +42,15 @@ def test_files_come_back(text):
     assert same_again(KIND, text)
 
 
+def test_entities_beside_classes_stay_entities():
+    classes, entities = next(loads(CLASSES)), Document("Ada", (Layer("entities"),), "3")
+    both = [classes, entities]
+    again = [*loads(dumps(both))]
+    assert [[layer.name for layer in document.layers] for document in again] == [
+        *(["label"], ["entities"])
+    ]
+
+
 def test_a_document_with_relations_gets_numbers():
     spans = Span("T1", "A", ((0, 1),)), Span("T2", "B", ((2, 3),))
     layer = Layer("entities", spans, (Relation("R1", "r", "T2", "T1"),))

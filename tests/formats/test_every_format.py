@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from spanloom import formats
-from spanloom.document import Attribute, Document, Layer, Relation, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Attribute, Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.brat.read import loads_parts
 from spanloom.formats.brat.write import parts, text_file

@@ -217,6 +217,15 @@ OPTIONS = [
 ]
 
 
+def test_columns_of_all_tables_are_written():
+    """Documents of tables with other columns, in one table."""
+    head, values = "id\ttext\tlabel\t", ("by\na\tWell\tx\tAda\n", "year\nb\tSo\ty\t1999\n")
+    both = [document for rows in values for document in _loads(head + rows)]
+    text = table.KIND.dumps(both)
+    assert text == head + "by\tyear\na\tWell\tx\tAda\t\nb\tSo\ty\t\t1999\n"
+    assert [dict(document.meta).get("year") for document in _loads(text)] == ["", "1999"]
+
+
 @given(st.lists(documents(lines=False, scores=True), max_size=3), st.sampled_from(OPTIONS))
 @settings(max_examples=40)
 def test_any_document_is_written_and_read_again(many, said):

@@ -7,7 +7,8 @@ from door_checks import reads_or_refuses, same_again, written_and_read
 from drawn_documents import documents
 from hypothesis import given
 
-from spanloom.document import Document, Layer, Relation, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.framenet import KIND, dumps, loads
 

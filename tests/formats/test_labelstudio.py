@@ -37,6 +37,22 @@ def test_regions_relations_and_choices():
     assert second.layers == ()  # nobody annotated it
 
 
+def test_choices_of_a_region_are_its_attributes():
+    """They may stand before it, and those of the whole text beside them."""
+    choice = {"type": "choices", "from_name": "polarity", "to_name": "text", "id": "a"}
+    own = {"start": 0, "end": 3, "text": "Ada", "choices": ["good", "new"]}
+    whole = {"type": "choices", "from_name": "mood", "id": "c", "value": {"choices": ["calm"]}}
+    regions = region("a", 0, 3, "Ada", "X"), region("b", 8, 11, "Bob", "X")
+    (document,) = loads(exported(choice | {"value": own}, *regions, whole))
+    ada = document["label"].spans[0]
+    found = [(each.target, each.label, each.value) for each in document["label"].attributes]
+    assert found == [(ada.id, "polarity", "good"), (ada.id, "polarity", "new")]
+    assert classification_of(document, "mood").label == "calm"
+    assert [layer.name for layer in document.layers] == ["label", "mood"]
+    with pytest.raises(FormatError, match="choices: expected the id of a region .* got 'z'"):
+        [*loads(exported(*regions, choice | {"value": own, "id": "z"}))]
+
+
 @pytest.mark.parametrize(("direction", "ends"), [("right", "ab"), ("left", "ba"), ("bi", "ab")])
 def test_directions(direction, ends):
     link = {"from_id": "a", "to_id": "b", "type": "relation", "direction": direction}

@@ -91,7 +91,7 @@ def test_queries_that_change_come_back_too(document, others, broken):
 )
 def test_a_malformed_line_is_kept_and_told(line, problem):
     reading = asked(f"Q0\tWhat?\n\n{line}\r\nQ7\tWhy?")
-    assert [str(each) for each in reading.problems] == [f"d.queries:3: {problem}"]
+    assert [str(each) for each in reading.problems] == [f"d.queries:3: {problem}; not read"]
     assert reading.document.queries == (Query("Q0", "What?"), Query("Q7", "Why?"))
 
 

@@ -6,7 +6,8 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.document import Document, Layer, Relation, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.semeval2010 import KIND, SemEval2010Options, dumps, loads
 

@@ -8,7 +8,8 @@ from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.document import Document, Layer, Relation, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats._document_builder import with_words
 from spanloom.formats.webanno_tsv import KIND, dumps, loads
@@ -29,6 +30,43 @@ DEPENDENCIES = (
 
 def texts(document, layer):
     return [(document.text_of(span), span.label) for span in document[layer].spans]
+
+
+SLOTS = (
+    HEAD
+    + "#T_SP=webanno.custom.Filler|\n"
+    + "#T_SP=webanno.custom.Frame|ROLE_webanno.custom.Frame:links_Link|uima.tcas.Annotation\n"
+    + "\n\n#Text=Ada bought and sold it now\n"
+    + "1-1\t0-3\tAda\t*\t_\t_\t\n"
+    + "1-2\t4-10\tbought\t_\tbuyer;buyee\t1-1;1-5[1]\t\n"
+    + "1-3\t11-14\tand\t_\t_\t_\t\n"
+    + "1-4\t15-19\tsold\t_\tsellee[2]|_[3]\t1-5[1][2]|*[3]\t\n"
+    + "1-5\t20-22\tit\t*[1]\t_\t_\t\n"
+    + "1-6\t23-26\tnow\t_\t_\t*\t\n"
+)
+
+
+def test_slots_are_attributes_of_the_annotations_that_have_them():
+    """The number behind the target of a slot is not that of the annotation with the slot."""
+    (document,) = loads(SLOTS)
+    assert texts(document, "Filler") == [("Ada", "Filler"), ("it", "Filler")]
+    frames = document["Frame"]
+    assert texts(document, "Frame") == [
+        *(("bought", "Frame"), ("sold", "Frame"), ("sold", "Frame"), ("now", "Frame"))
+    ]
+    values = {span.id: [] for span in frames.spans}
+    for attribute in frames.attributes:
+        values[attribute.target].append(attribute.value)
+    assert [*values.values()] == [["buyer;buyee", "1-1;1-5[1]"], ["sellee", "1-5[1]"], [], []]
+    (again,) = loads(dumps([document]))
+    assert texts(again, "Frame") == texts(document, "Frame")
+    assert not again["Frame"].attributes  # slots are not written
+
+
+def test_spans_without_a_width_are_read():
+    lines = "1-1\t0-4\tword\t_\t\n1-1.1\t4-4\t\t*\t\n1-2\t4-5\t.\t_\t\n"
+    (document,) = loads(HEAD + "#T_SP=webanno.custom.Empty|\n\n\n#Text=word.\n" + lines)
+    assert [span.fragments for span in document["Empty"].spans] == [((4, 4),)]
 
 
 def test_spans_of_several_words_of_parts_and_on_the_same_words():

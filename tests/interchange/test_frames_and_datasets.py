@@ -18,7 +18,7 @@ from spanloom import (
     SpanloomError,
     errors,
 )
-from spanloom.document import comparable
+from spanloom.annotation.comparable import comparable
 from spanloom.errors import DataError, FormatError, LayerError, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
 from spanloom.interchange.datasets import from_dataset, from_tags, to_dataset, to_tags

@@ -10,8 +10,9 @@ import pytest
 import tiny
 import torch
 
+from spanloom.annotation.comparable import comparable
 from spanloom.corpora import folder as corpora
-from spanloom.document import Document, Layer, Relation, Span, comparable
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import LayerError, NameNotFound
 from spanloom.formats import jsonl
 from spanloom.model.plan import output_layers

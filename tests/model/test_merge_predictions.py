@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.document import (
     Argument,
     Document,
@@ -15,7 +16,6 @@ from spanloom.document import (
     Note,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import read, write

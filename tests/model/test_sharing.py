@@ -6,11 +6,12 @@ import pytest
 import tiny_judged
 import torch
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, join_texts
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
-from spanloom.document import Document, Layer, Span, comparable
+from spanloom.document import Document, Layer, Span
 from spanloom.errors import RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve

@@ -6,11 +6,12 @@ import pytest
 import tiny
 import torch
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
-from spanloom.document import Document, comparable
+from spanloom.document import Document
 from spanloom.errors import RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spanloom.annotation.choices import Choices
+from spanloom.annotation.comparable import comparable
 from spanloom.document import (
     Argument,
     Attribute,
@@ -22,7 +23,6 @@ from spanloom.document import (
     Query,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import read as brat

@@ -15,7 +15,8 @@ import pytest
 from fake_model import CYRILLIC, MOOD, NAMES, annotated, serving
 from lxml import etree
 
-from spanloom.document import Document, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document
 from spanloom.formats import conllu, jsonl
 from spanloom.formats.brat import read as brat
 from spanloom.serve.limits import Limits

@@ -7,6 +7,7 @@ import torch
 from sample_batches import CUTTER, SPLIT
 
 from spanloom.annotation import attributes
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation_ids import IdGenerator
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits, tokenize
@@ -18,7 +19,6 @@ from spanloom.document import (
     Layer,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.nn.attributes import AttributeSizes
 from spanloom.tasks import HeadInputSpec, TaskSetup, load

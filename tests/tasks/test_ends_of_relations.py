@@ -10,7 +10,8 @@ import torch
 from oracle_head import DIM, SURE, OracleHead, oracle_head
 from sample_batches import head_of, lay, make, predict, vectors_of
 
-from spanloom.document import Document, Layer, Relation, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Relation
 from spanloom.tasks import load, number_spans
 from spanloom.tensors import HeadInputs
 from spanloom.training.biases import LIMIT, MIN_SPANS, tune

@@ -19,8 +19,9 @@ from sample_batches import (
     vectors_of,
 )
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.text_pairs import TEXT_PAIR
-from spanloom.document import Document, Layer, comparable
+from spanloom.document import Document, Layer
 from spanloom.errors import NameNotFound
 from spanloom.model.serialization import is_valid_vocabulary
 from spanloom.tasks import load, names

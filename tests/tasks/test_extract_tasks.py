@@ -11,6 +11,7 @@ from flat_bench import PIECES, SPLIT, answer, collect, cuts, lay, learn, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.number_scale import NumberScale
 from spanloom.annotation.queries import answer_layer, answers
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
@@ -20,7 +21,7 @@ from spanloom.config import yaml
 from spanloom.config.options import validate_options as checked
 from spanloom.config.yaml import SourceLocation
 from spanloom.data.instances import InstanceLimits, tokenize_prompt
-from spanloom.document import Attribute, Document, Layer, Query, Span, comparable
+from spanloom.document import Attribute, Document, Layer, Query, Span
 from spanloom.errors import DataError, RecipeError
 from spanloom.formats import jsonl
 from spanloom.model import serialization

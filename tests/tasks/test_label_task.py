@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import matthews_corrcoef
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
 from spanloom.config import recipe as recipes
-from spanloom.document import Document, Layer, comparable
+from spanloom.document import Document, Layer
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
 from spanloom.model import serialization

@@ -3,7 +3,8 @@
 import pytest
 from sample_batches import head_of, lay, learn, make, predict, vectors_of
 
-from spanloom.document import Document, Layer, Relation, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Relation
 from spanloom.errors import DataError
 from spanloom.nn import span_decoding
 from spanloom.tasks import load, number_spans

@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 from sample_batches import SMALL, head_of, lay, learn, make, predict, train_of, vectors_of
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.partial_labels import map_labels
 from spanloom.document import (
     MAIN,
@@ -16,7 +17,6 @@ from spanloom.document import (
     Layer,
     Relation,
     Span,
-    comparable,
 )
 from spanloom.errors import DataError
 from spanloom.tasks import load

@@ -5,7 +5,8 @@ import torch
 from oracle_head import answer
 from sample_batches import lay, make, predict, train_of
 
-from spanloom.document import Document, Layer, Relation, Span, comparable
+from spanloom.annotation.comparable import comparable
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 

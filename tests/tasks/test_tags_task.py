@@ -12,9 +12,10 @@ from flat_bench import answer, collect, cuts, document, head, lay, learn, make, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.annotation.comparable import comparable
 from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.config import recipe as recipes
-from spanloom.document import Document, Layer, Span, comparable
+from spanloom.document import Document, Layer, Span
 from spanloom.errors import RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve

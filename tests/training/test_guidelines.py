@@ -8,8 +8,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from spanloom.annotation.comparable import comparable
 from spanloom.cli.main import app
-from spanloom.document import Document, comparable
+from spanloom.document import Document
 from spanloom.errors import RecipeError
 from spanloom.model import serialization
 from spanloom.training.loop import BEST

@@ -15,16 +15,15 @@ both a role and a relation follows the majority.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import count
-from typing import TypeVar
 
 from spanloom.annotation.event_division import EventArgument, divide, dividing_roles
+from spanloom.annotation.reference_graph import nodes_on_cycles, postorder, resolve
 from spanloom.document import MAIN, Argument, Event, Layer, Relation, Span
 
 Projection = tuple[Sequence[Span], tuple[Relation, ...]]
-Node = TypeVar("Node", bound=Hashable)
 NUMBERED = re.compile(r"(.+?)([0-9]+)", re.DOTALL)
 
 
@@ -256,7 +255,7 @@ def _divide_events(
         return {id: [[(role, end, 0) for role, end in ends]] for id, ends in arguments_of.items()}
     graph = {id: [end for _, end in ends] for id, ends in arguments_of.items()}
     visited: set[str] = set()
-    order = [id for node in graph for id in _postorder(graph, node, visited)]
+    order = [id for node in graph for id in postorder(graph, node, visited)]
     divided: dict[str, list[list[EventArgument]]] = {}
     for id in order:
         arguments = [
@@ -330,61 +329,19 @@ def contents(layer: Layer, scheme: EventScheme) -> list[tuple[str, str]]:
     """Return the trigger of each event and its arguments in writing, without ids of events."""
     event_of = {event.id: event for event in layer.events}
 
-    def write(id: str, path: tuple[str, ...] = ()) -> str:
-        event = event_of.get(id)
-        if event is None or id in path:
-            return id if event is None else event.trigger
+    def write(id: str, refer: Callable[[str], str]) -> str:
+        event = event_of[id]
         arguments = sorted(
-            f"{scheme.role(argument.role)} {write(argument.target, (*path, id))}"
-            for argument in event.arguments
+            f"{scheme.role(arg.role)} {refer(arg.target) if arg.target in event_of else arg.target}"
+            for arg in event.arguments
         )
         return f"{event.trigger}({', '.join(arguments)})"
 
-    return [(event.trigger, write(event.id)) for event in layer.events]
+    graph = {id: [arg.target for arg in event.arguments] for id, event in event_of.items()}
+    written = resolve(graph, write)
+    return [(event.trigger, written[event.id]) for event in layer.events]
 
 
 def cyclic(events: Iterable[Event]) -> frozenset[str]:
     """Return the ids of events that are arguments of themselves, directly or not; linear time."""
     return nodes_on_cycles({event.id: [arg.target for arg in event.arguments] for event in events})
-
-
-def nodes_on_cycles(graph: Mapping[Node, Sequence[Node]]) -> frozenset[Node]:
-    """Return the nodes of a directed graph that reach themselves in one step or more.
-
-    ``graph`` maps a node to its targets; targets that are not nodes are ignored. Linear time, no
-    recursion (Kosaraju's algorithm; Sharir 1981).
-    """
-    visited: set[Node] = set()
-    finished = [done for node in graph for done in _postorder(graph, node, visited)]
-    sources: dict[Node, list[Node]] = {node: [] for node in graph}
-    for node, targets in graph.items():
-        for target in targets:
-            if target in sources:
-                sources[target].append(node)
-    cyclic = {node for node, targets in graph.items() if node in targets}
-    visited = set()
-    for node in reversed(finished):
-        component = list(_postorder(sources, node, visited))
-        if len(component) > 1:
-            cyclic.update(component)
-    return frozenset(cyclic)
-
-
-def _postorder(
-    graph: Mapping[Node, Sequence[Node]], start: Node, visited: set[Node]
-) -> Iterator[Node]:
-    """Yield unvisited nodes reachable from ``start`` depth first, each after its descendants."""
-    if start in visited:
-        return
-    visited.add(start)
-    stack = [(start, iter(graph[start]))]
-    while stack:
-        node, targets = stack[-1]
-        for target in targets:
-            if target in graph and target not in visited:
-                visited.add(target)
-                stack.append((target, iter(graph[target])))
-                break
-        else:
-            stack.pop()
-            yield node

@@ -10,7 +10,7 @@ from spanloom.atomic_io import write_chunks
 from spanloom.cli.console import log, warn
 from spanloom.cli.document_batches import BratBatch, LineBatch, Problems
 from spanloom.cli.outputs import write_configuration
-from spanloom.document import Document
+from spanloom.document import Document, Layer
 from spanloom.errors import SpanloomError
 from spanloom.formats import jsonl
 from spanloom.formats._base import count_queries_and_scores
@@ -40,7 +40,7 @@ class SavedDocuments:
     lost: Counter[str] = field(default_factory=Counter)
 
     def add(self, document: Document) -> None:
-        """Count a document, and what brat drops: scores, and line breaks that split spans."""
+        """Count a document, and what brat drops: scores, line breaks in spans, doubles."""
         self.count += 1
         self.types.add(document)
         self.lost.update(what for what in count_queries_and_scores(document) if what == "scores")
@@ -51,12 +51,30 @@ class SavedDocuments:
                 if any({"\n", "\r"} & {*document.text[a:b]} for a, b in span.fragments)
             )
             self.lost.update(breaks)
+            self.lost["equivalences that share members, which are one there"] += _num_united(layer)
+        repeated = len(document.meta) - len(set(document.meta))
+        self.lost["values of the document that it has twice"] += repeated
+        self.lost = +self.lost
 
     def merge(self, other: "SavedDocuments") -> None:
         """Add documents that another process saved."""
         self.count += other.count
         self.types.merge(other.types)
         self.lost.update(other.lost)
+
+
+def _num_united(layer: Layer) -> int:
+    """Return how many equivalences become a part of another one with the same label."""
+    members = [
+        {(equivalence.label, member) for member in equivalence.members}
+        for equivalence in layer.equivalences
+    ]
+    seen: set[tuple[str, str]] = set()
+    united = 0
+    for own in members:
+        united += bool(own & seen)
+        seen |= own
+    return united
 
 
 @dataclass(frozen=True, slots=True)

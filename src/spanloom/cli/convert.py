@@ -209,10 +209,11 @@ def _of(path: Path) -> str:
     """Return the format of a path; texts of no other format are brat's."""
     from spanloom.formats import _files
 
-    if path.is_dir() or path.suffix == ".ann" or path.with_suffix(".ann").exists():
+    if path.is_dir() or path.suffix == ".ann":
         return _files.BRAT
     if path.suffix == ".txt":
-        return _files.guess(path) or _files.BRAT
+        is_annotated = path.with_suffix(".ann").exists()
+        return _files.BRAT if is_annotated else _files.guess(path) or _files.BRAT
     return guess_format(path)
 
 

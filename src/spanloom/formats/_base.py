@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
+from spanloom.annotation.comparable import comparable
 from spanloom.config.options import Options
-from spanloom.document import Document, Layer, Span, comparable
+from spanloom.document import Document, Layer, Span
 
 Losses = Mapping[str, int]  # description of what a format cannot hold -> how often it occurred
 

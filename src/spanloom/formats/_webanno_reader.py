@@ -18,6 +18,7 @@ from spanloom.formats._webanno_schema import (
     NULL,
     RELATION,
     RELATION_TYPE,
+    SLOT,
     TEXT,
     TOKEN,
     Type,
@@ -170,7 +171,8 @@ class _Reader:
         with errors_at(self.path, row.line):
             start, end = offset_of.get(row.start, -1), offset_of.get(row.end, -1)
             covered = text[start:end] if 0 <= start <= end else ""
-            if covered not in (row.form, unescape(row.form)) or not covered:
+            is_empty = row.is_part and 0 <= start == end
+            if covered not in (row.form, unescape(row.form)) or not (covered or is_empty):
                 raise ValueError(
                     f"expected {row.form!r:.40} at {row.start}-{row.end}, the text "
                     f"has {covered!r:.40}"
@@ -318,7 +320,7 @@ def _stacked(types: Sequence[Type], cells: Sequence[str]) -> Iterator[tuple[Type
             parts = [[(reference, 0) for reference in references]]
         else:
             parts = []
-        parts = [list(items(column)) for column in columns] + parts
+        parts = [*_values(type_, columns), *parts]
         if len({len(part) for part in parts}) != 1:
             raise ValueError(
                 f"{type_.short_name}: expected as many annotations in each column, "
@@ -329,6 +331,27 @@ def _stacked(types: Sequence[Type], cells: Sequence[str]) -> Iterator[tuple[Type
             if len(numbers) > 1:
                 raise ValueError(f"{type_.short_name}: expected one number, got {sorted(numbers)}")
             yield type_, [value for value, _ in values], next(iter(numbers), 0)
+
+
+def _values(type_: Type, columns: Sequence[str]) -> Iterator[list[tuple[str, int]]]:
+    """Yield the values of each column, with the numbers of annotations.
+
+    A number behind the target of a slot is that of the target; that of the annotation with the slot
+    follows it, if its role has one, too.
+    """
+    roles: list[tuple[str, int]] = []
+    for row, column in enumerate(columns):
+        values = list(items(column))
+        is_slot = row in type_.slot_columns
+        if is_slot and not type_.features[row].startswith(SLOT):
+            targets = column.split("|")
+            if len(targets) == len(roles):
+                numbers = [number for _, number in roles]
+                pairs = zip(targets, numbers, strict=True)
+                values = [(cell.removesuffix(f"[{n}]") if n else cell, n) for cell, n in pairs]
+        elif is_slot:
+            values = roles = [(NULL if value == ABSENT else value, n) for value, n in values]
+        yield values
 
 
 def _link(value: str) -> tuple[str, int, int]:

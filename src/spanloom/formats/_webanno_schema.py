@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spanloom.document import GIVEN_WORDS, Document, Layer
 
@@ -15,6 +15,7 @@ SPAN, RELATION, CHAIN = "#T_SP=", "#T_RL=", "#T_CH="
 BASE = "BT_"  # of the column of a relation's other end
 NULL, ABSENT = "*", "_"  # a feature without a value, a row without an annotation
 LINK = "->"
+SLOT = "ROLE_"  # of the column of roles; the next one has what is in the slots
 CUSTOM = "webanno.custom."
 VALUE = "value"
 LABELS = (VALUE, "PosValue", "DependencyType", "type", "referenceType")  # features that are labels
@@ -62,7 +63,19 @@ class Type:
         usual = [name for name in LABELS if name in self.features]
         if usual or self.mark == CHAIN:
             return next(iter(usual), None)
-        return next((name for name in self.features if name != "identifier"), None)
+        plain = (name for row, name in enumerate(self.features) if row not in self.slot_columns)
+        return next((name for name in plain if name != "identifier"), None)
+
+    @property
+    def slot_columns(self) -> frozenset[int]:
+        """The columns of slots: roles, each followed by the annotations in them."""
+        roles = [row for row, name in enumerate(self.features) if name.startswith(SLOT)]
+        return frozenset(column for role in roles for column in (role, role + 1))
+
+    def without_slots(self) -> "Type":
+        """Return the type without the columns of slots."""
+        features = (name for row, name in enumerate(self.features) if row not in self.slot_columns)
+        return replace(self, features=tuple(features))
 
     def label(self, values: Sequence[str]) -> str:
         """Return the label of an annotation with these values, as a file writes them."""
@@ -116,7 +129,8 @@ def types_of(document: Document, known: Sequence[Type]) -> list[Type]:
 def _features(layer: Layer, annotations: Iterable[object]) -> tuple[str, ...]:
     ids = {getattr(annotation, "id", "") for annotation in annotations}
     names = {attribute.label for attribute in layer.attributes if attribute.target in ids}
-    return (VALUE, *sorted(name for name in names if name == clean(name) and name not in LABELS))
+    known = {name for name in names if name == clean(name) and not name.startswith(SLOT)}
+    return (VALUE, *sorted(known.difference(LABELS)))
 
 
 def clean(name: str) -> str:

@@ -41,6 +41,7 @@ class _Row:
 def write_document(document: Document) -> str:
     """Return the lines of a document."""
     header = dict(document.meta).get(META, f"{FORMAT}.3").split("\n")
+    header = [line if (type_ := _type(line)) is None else type_.line() for line in header]
     types = [type_ for line in header if (type_ := _type(line))]
     more = types_of(document, types)
     writer = _Writer(document, [*types, *more])
@@ -49,10 +50,12 @@ def write_document(document: Document) -> str:
 
 
 def _type(line: str) -> Type | None:
+    """Return the type of a header line, without slots, which refer to other rows' numbers."""
     try:
-        return parse_type(line)
+        type_ = parse_type(line)
     except ValueError:
         return None
+    return None if type_ is None else type_.without_slots()
 
 
 class _Writer:
@@ -67,6 +70,7 @@ class _Writer:
         self.relations = {one.id: one for layer in document.layers for one in layer.relations}
         self.sentences = _sentences(document)
         self.words = [word for _, words in self.sentences for word in words]
+        self.word_ends = [end for _, end in self.words]
         self.parts: dict[int, set[tuple[int, int]]] = {}
         self.links = {
             row: _links(self._layer(type_), self._last_labels(type_))
@@ -101,10 +105,9 @@ class _Writer:
 
     def _units(self, span: Span) -> list[tuple[int, int, bool]]:
         """Return bounds of the words a span covers, and of parts of words; notes the parts."""
-        ends = [end for _, end in self.words]
         units = []
         for start, end in _joined(span.fragments):
-            word = bisect_right(ends, start)
+            word = bisect_right(self.word_ends, start)
             while word < len(self.words) and self.words[word][0] < end:
                 a, b = self.words[word]
                 part = max(a, start), min(b, end)

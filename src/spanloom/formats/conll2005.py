@@ -158,14 +158,16 @@ def loads(
 def dumps(documents: Iterable[Document], *, options: PropsOptions = PropsOptions()) -> str:
     """Return the rows, an empty line after each sentence; the columns are the first document's.
 
+    Lemmas alone are columns only if all documents have them so.
     Characters that would split a cell (a blank in a word) are written ``_``.
     """
-    table: _Table | None = None
-    parts: list[str] = []
-    for document in documents:
-        table = table or _table_of_meta(dict(document.meta), options)
-        parts += _format_sentences(WordView(document), table)
-    return "".join(parts)
+    documents = [*documents]
+    metas = [dict(document.meta) for document in documents]
+    full = (meta for meta in metas if meta.get(COLUMNS) != LEMMA)
+    table = _table_of_meta(next(full, metas[0] if metas else {}), options)
+    return "".join(
+        part for document in documents for part in _format_sentences(WordView(document), table)
+    )
 
 
 def _guess_table(first: Line, separator: str, options: PropsOptions) -> _Table:

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from spanloom.annotation.events import nodes_on_cycles
+from spanloom.annotation.reference_graph import nodes_on_cycles
 from spanloom.config.options import Options
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
 from spanloom.errors import FormatError

@@ -55,7 +55,9 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
     """Return a line per document."""
-    records = (_format_document(document) for document in documents)
+    documents = [*documents]
+    has_classes = any(document.has_layer(CLASSES) for document in documents)
+    records = (_format_document(document, has_classes=has_classes) for document in documents)
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
@@ -130,8 +132,8 @@ def _bounds(text: str, start: Any, end: Any) -> tuple[int, int]:
     return start, end
 
 
-def _format_document(document: Document) -> JsonObject:
-    """Return the record of a document."""
+def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
+    """Return the record of a document; beside classes entities have a key of their own."""
     meta = dict(document.meta)
     record: JsonObject = {}
     name = id_in_file(document)
@@ -142,9 +144,10 @@ def _format_document(document: Document) -> JsonObject:
     record["text"] = document.text
     layer = document[ENTITIES] if document.has_layer(ENTITIES) else Layer(ENTITIES)
     spans = [span for span in layer.spans if len(span.fragments) == 1]
-    if layer.relations or meta.get(STYLE) == LINKED:
+    has_entities = document.has_layer(ENTITIES)
+    if layer.relations or meta.get(STYLE) == LINKED or (has_entities and has_classes):
         record |= _linked(layer, spans)
-    elif document.has_layer(ENTITIES):
+    elif has_entities:
         record["label"] = [[span.start, span.end, span.label] for span in spans]
     if document.has_layer(CLASSES) and "label" not in record:
         whole = whole_text(document.text)

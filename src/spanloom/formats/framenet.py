@@ -261,6 +261,7 @@ class _SetWriter:
                     (attribute.label, attribute.value)
                 )
         starts = [sentence.start for sentence in sentences]
+        self.plain = {layer: _by_sentence(document, layer, starts) for layer in PLAIN.values()}
         sentence_of = {
             sentence.id: number for number, sentence in enumerate(sentences) if sentence.id
         }
@@ -283,7 +284,7 @@ class _SetWriter:
     def sets(self, number: int, sentence: Sentence) -> Iterator[Set]:
         """Yield the sets of a sentence."""
         if not any(target == sentence.id for target, _ in self.targets[number]):
-            yield from self._words_and_names(sentence)
+            yield from self._words_and_names(number, sentence)
         for target, note in self.targets[number]:
             kept = kept_in(note)
             if target not in self.spans:
@@ -296,11 +297,11 @@ class _SetWriter:
             elif frame is not None:
                 yield set_of(frame, kept or Set({"status": "MANUAL"}, []), sentence.start)
 
-    def _words_and_names(self, sentence: Sentence) -> Iterator[Set]:
+    def _words_and_names(self, number: int, sentence: Sentence) -> Iterator[Set]:
         """Yield the set of words and names of a sentence that has no kept set."""
         layers: list[Labels] = []
         for name, layer in PLAIN.items():
-            spans = self.document[layer].spans if self.document.has_layer(layer) else ()
+            spans = self.plain[layer].get(number, ())
             labeled_bounds = [
                 (span.label, span.fragments[0]) for span in spans if sentence.has(span)
             ]
@@ -322,6 +323,14 @@ class _SetWriter:
                 elements.append((relation.label, tail.fragments[0], *grammar))
         null_elements = tuple(self.attributes.get(target.id, []))
         return Frame(target.label, target.fragments, tuple(elements), null_elements)
+
+
+def _by_sentence(document: Document, layer: str, starts: Sequence[int]) -> dict[int, list[Span]]:
+    """Return the spans of a layer by the last sentence that starts before them."""
+    spans: dict[int, list[Span]] = {}
+    for span in document[layer].spans if document.has_layer(layer) else ():
+        spans.setdefault(bisect_right(starts, span.start) - 1, []).append(span)
+    return spans
 
 
 def _format_set(annotation_set: Set) -> Iterator[str]:

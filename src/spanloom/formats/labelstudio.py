@@ -12,9 +12,9 @@
 A task is a document: raw text, named by its id, with the other keys of ``data`` in meta, as JSON.
 Its text is ``data.text``, or the key that the results' ``to_name`` gives, or the only string. Of
 several annotations the first that was not cancelled counts. Each ``from_name`` is a layer: regions
-are spans, one for each label; choices are spans over the whole text. Relations join the layer of
-the region they start from (``direction`` left turns them around). Results of other types, and
-predictions, are left out.
+are spans, one for each label; choices are spans over the whole text, or attributes of the region
+whose id they have. Relations join the layer of the region they start from (``direction`` left turns
+them around). Results of other types, and predictions, are left out.
 """
 
 import json
@@ -108,14 +108,18 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
             for label in a_list(value_of(value, kind)):
                 span = builder.span(layer, a_string(label), bounds)
                 span_of.setdefault(str(entry.get("id")), (layer, span))
-        elif kind == CHOICES:
-            layer, value = _layer_and_value(entry)
-            choice_layers[layer] = None
-            for label in a_list(value_of(value, CHOICES)):
-                add_class(builder, layer, a_string(label), text)
     for entry in results:
         if entry["type"] == "relation":
             _add_relation(builder, entry, span_of)
+        elif entry["type"] == CHOICES:
+            layer, value = _layer_and_value(entry)
+            choices = [a_string(label) for label in a_list(value_of(value, CHOICES))]
+            if "start" in value:
+                _add_choices_of_region(builder, entry, span_of, layer, choices)
+                continue
+            choice_layers[layer] = None
+            for choice in choices:
+                add_class(builder, layer, choice, text)
     if choice_layers:
         builder.meta.append((CHOICE_LAYERS, json.dumps([*choice_layers], ensure_ascii=False)))
 
@@ -137,6 +141,22 @@ def _bounds(text: str, value: JsonObject) -> tuple[int, int]:
         actual, given = text[start:end], value["text"]
         raise ValueError(f"expected the text {actual!r:.60} of {start}..{end}, got {given!r:.60}")
     return start, end
+
+
+def _add_choices_of_region(
+    builder: DocumentBuilder,
+    entry: JsonObject,
+    span_of: dict[str, tuple[str, str]],
+    name: str,
+    choices: list[str],
+) -> None:
+    """Add the choices made of a region as its attributes; raises ``ValueError``."""
+    region = str(value_of(entry, "id"))
+    if region not in span_of:
+        raise ValueError(f"choices: expected the id of a region with a label, got {region!r:.40}")
+    layer, span = span_of[region]
+    for choice in choices:
+        builder.attribute(layer, name, span, choice)
 
 
 def _add_relation(

@@ -308,7 +308,7 @@ def _columns_from_meta(documents: Sequence[Document], options: TableOptions) -> 
 
 
 def _missing_columns(documents: Sequence[Document], sheet: Sheet) -> list[str]:
-    """Return the columns that a table lacks for the labels and numbers of its documents."""
+    """Return the columns that a table lacks for labels, numbers and meta of its documents."""
     options = sheet.options
     label, number = options.layers
     label_reader = TextLabelReader(
@@ -319,6 +319,9 @@ def _missing_columns(documents: Sequence[Document], sheet: Sheet) -> list[str]:
         "number": any(label_reader.read(document).number is not None for document in documents),
     }
     columns = [getattr(options, role) for role, is_needed in needed.items() if is_needed]
+    keys = dict.fromkeys(key for document in documents for key, _ in document.meta)
+    has_own_column = {*_RESERVED, *([] if options.id is None else [_id_key(sheet)])}
+    columns += [key for key in keys if format_row([key], options) not in has_own_column]
     return [
         column for column in columns if isinstance(column, str) and sheet.index_of(column) is None
     ]

@@ -16,9 +16,10 @@ with the last part of its name (``NamedEntity``). The label of an annotation is 
 the name of the type; the other features are attributes. A relation is in the layer of its ends,
 from the source (the governor) to the target, on whose row it stands; the attribute ``relation``
 names its type where a layer has several. A chain is a layer of mentions, each related to the one
-before it. Slots (``ROLE_``) are attributes, as they are written. Offsets, which count UTF-16 units,
-are checked against the text. Words, and parts of words, are the units of spans; a span without any
-is not written. Other lines of the header are kept in meta, those of a sentence as its attributes.
+before it. Slots (``ROLE_``) are read as attributes, as they are written, and not written. Offsets,
+which count UTF-16 units, are checked against the text. Words, and parts of words, are the units of
+spans; a span without any is not written. Other lines of the header are kept in meta, those of a
+sentence as its attributes.
 """
 
 from collections.abc import Iterable, Iterator

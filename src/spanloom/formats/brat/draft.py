@@ -23,13 +23,11 @@ class Problem:
     kept: bool = True
 
     def __str__(self) -> str:
-        """``name.ann:3: what is wrong``."""
+        """``name.ann:3: what is wrong``, and whether the line was read all the same."""
         path = f"{self.path}{self.file}"
-        return (
-            f"{path}: {self.message}"
-            if self.line is None
-            else f"{path}:{self.line}: {self.message}"
-        )
+        if self.line is None:
+            return f"{path}: {self.message}"
+        return f"{path}:{self.line}: {self.message}{'; not read' if self.kept else ''}"
 
 
 class Line(NamedTuple):
