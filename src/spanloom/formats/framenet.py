@@ -248,7 +248,6 @@ class _SetWriter:
 
     def __init__(self, document: Document, sentences: Sequence[Sentence]) -> None:
         """Group targets by sentence, relations and attributes by span."""
-        self.document = document
         layer = document[LAYER] if document.has_layer(LAYER) else Layer(LAYER)
         self.spans = {span.id: span for span in layer.spans}
         self.relations: dict[str, list[Relation]] = {}
@@ -301,11 +300,9 @@ class _SetWriter:
         """Yield the set of words and names of a sentence that has no kept set."""
         layers: list[Labels] = []
         for name, layer in PLAIN.items():
-            spans = self.plain[layer].get(number, ())
-            labeled_bounds = [
-                (span.label, span.fragments[0]) for span in spans if sentence.has(span)
-            ]
-            layers.append(({"rank": "1", "name": name}, labels_of(labeled_bounds, sentence.start)))
+            spans = [span for span in self.plain[layer].get(number, ()) if sentence.has(span)]
+            labeled = [(span.label, span.fragments[0]) for span in spans]
+            layers.append(({"rank": "1", "name": name}, labels_of(labeled, sentence.start)))
         if any(labels for _, labels in layers):
             yield Set({"status": "UNANN"}, layers)
 
