@@ -102,15 +102,21 @@ def _check(text, ann):
     silent = [line.raw for line in document.source.lines if line.annotation is None]
     lonely = sum(bool(raw.strip(" \t\r")) and raw != "\ufeff" for raw in silent)
     assert lonely == sum(each.kept for each in reading.problems)
-    again = read.loads_parts(document.text, write.parts(replace(document, source=None)), name="a")
+    again = _written_anew(document)
     once = again.document
     assert not any(each.kept for each in again.problems)
     if not set(document.text) & {"\n", "\r"}:
         assert comparable(once) == comparable(document)
     assert len(once.annotations()) == len(document.annotations())
-    thrice = read.loads_parts(once.text, write.parts(replace(once, source=None)), name="a")
+    thrice = _written_anew(once)
     assert comparable(thrice.document) == comparable(once)
     return "with problems" if reading.problems else "clean"
+
+
+def _written_anew(document):
+    """Write a document as if it came from no file, and read it again."""
+    bare = replace(document, source=None)
+    return read.loads_parts(write.text_file(bare), write.parts(bare), name="a")
 
 
 def _run(seed, cases, sources):
