@@ -25,6 +25,20 @@ def rate(progress, spec, at):
     )
 
 
+def interrupted_at(monkeypatch, update):
+    """Interrupt training at that update; returns the list that the rates of all updates go to."""
+    rates, real = [], loop.set_rates
+
+    def setting(chosen, factor):
+        rates.append(factor)
+        if len(rates) == update:
+            raise KeyboardInterrupt
+        real(chosen, factor)
+
+    monkeypatch.setattr(loop, "set_rates", setting)
+    return rates
+
+
 @pytest.fixture
 def taken(bench, tmp_path):
     """Take up a run of these stages that stands at an epoch of one, by other stages."""
@@ -153,15 +167,7 @@ def test_a_run_that_ends_before_dev_was_ever_scored_is_scored(bench, tmp_path, m
     out, stage = tmp_path / "model", {"tasks": ["names"], "batch_words": 12, "precision": "fp32"}
     bench.train(out, stages=[stage], seed=1)
     earlier = (out / "model.safetensors").read_bytes()
-    calls, real = [], loop.set_rates
-
-    def setting(chosen, factor):
-        calls.append(factor)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        real(chosen, factor)
-
-    monkeypatch.setattr(loop, "set_rates", setting)
+    interrupted_at(monkeypatch, 4)
     with pytest.raises(KeyboardInterrupt):
         bench.train(out, stages=[stage])
     folder = out.with_name("model.run")
@@ -176,15 +182,7 @@ def test_a_run_that_ends_before_dev_was_ever_scored_is_scored(bench, tmp_path, m
 def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):
     """It is stopped, and goes on with more epochs: no rate jumps, the recipe saved is the last."""
     out, one = tmp_path / "model", {"tasks": ["names"], "batch_words": 24, "precision": "fp32"}
-    rates, real = [], loop.set_rates
-
-    def setting(chosen, factor):
-        rates.append(factor)
-        if len(rates) == 8:
-            raise KeyboardInterrupt
-        real(chosen, factor)
-
-    monkeypatch.setattr(loop, "set_rates", setting)
+    rates = interrupted_at(monkeypatch, 8)
     with pytest.raises(KeyboardInterrupt) as stop:
         bench.train(out, stages=[one | {"epochs": 2}])
     assert not isinstance(stop.value, Stopped)

@@ -1,9 +1,9 @@
 """The content of a document, whatever the ids and the order of its annotations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from spanloom.annotation.reference_graph import resolve
+from spanloom.annotation.reference_graph import references, resolve
 from spanloom.document import (
     Annotation,
     Attribute,
@@ -26,7 +26,7 @@ def comparable(document: Document) -> tuple[Any, ...]:
     a digest. Queries keep their ids: an answer names its query by value.
     """
     annotation_of = document.annotations()
-    graph = {id: _targets(annotation) for id, annotation in annotation_of.items()}
+    graph = {id: references(annotation) for id, annotation in annotation_of.items()}
 
     def describe(id: str, digest_of: Callable[[str], str]) -> tuple[Any, ...]:
         def refer(target: str) -> tuple[Any, ...]:
@@ -44,20 +44,6 @@ def comparable(document: Document) -> tuple[Any, ...]:
     )
     queries = tuple(sorted((query.id, query.prompt) for query in document.queries))
     return (document.text, document.name, tuple(sorted(document.meta)), tuple(layers), queries)
-
-
-def _targets(annotation: Annotation) -> Sequence[str]:
-    """Return the ids that an annotation refers to."""
-    match annotation:
-        case Relation():
-            return annotation.head, annotation.tail
-        case Event():
-            return annotation.trigger, *(argument.target for argument in annotation.arguments)
-        case Attribute() | Normalization() | Note():
-            return (annotation.target,)
-        case Equivalence():
-            return annotation.members
-    return ()
 
 
 def _content(annotation: Annotation, refer: _Refer) -> tuple[Any, ...]:

@@ -1,12 +1,29 @@
-"""Annotations that refer to each other: which do so in a cycle, and contents without ids."""
+"""Annotations that refer to others: to which, which do so in a cycle, and contents without ids."""
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from spanloom.document import Annotation, Equivalence, Event, Relation, Span
+
 Node = TypeVar("Node", bound=Hashable)
 Content = TypeVar("Content")
 _ROUNDS = 16  # steps along cycles by which their nodes are told apart
+
+
+def references(annotation: Annotation) -> tuple[str, ...]:
+    """Return the ids that an annotation refers to, in the order written."""
+    match annotation:
+        case Span():
+            return ()
+        case Relation():
+            return annotation.head, annotation.tail
+        case Event():
+            return annotation.trigger, *(argument.target for argument in annotation.arguments)
+        case Equivalence():
+            return annotation.members
+        case _:
+            return (annotation.target,)
 
 
 def resolve(

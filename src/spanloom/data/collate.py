@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, repeat, starmap
 
 import numpy as np
 import numpy.typing as npt
@@ -231,10 +231,10 @@ def _prompt_layout(instances: Sequence[Instance]) -> PromptLayout | None:
         for start, (before, after), size in zip(starts, extras, sizes, strict=False)
     ]
     all_want_cls = all(instance.wants_cls for instance in instances)
-    own = zip(starts, extras, instances, strict=False)
+    document = starmap(_document_rows, zip(starts, extras, instances, strict=False))
     return PromptLayout(
         text_rows=torch.cat(text),
-        document_rows=torch.tensor([row for each in own for row in _document_rows(*each)]).long(),
+        document_rows=torch.tensor([*chain.from_iterable(document)], dtype=torch.long),
         cls_rows=torch.tensor(starts[:-1]) if all_want_cls else None,
         sentences=_bounds(
             _level_runs(starts, extras, [instance.sentences for instance in instances])

@@ -10,6 +10,7 @@ told apart.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from spanloom.annotation.reference_graph import references
 from spanloom.document import (
     MAIN,
     Annotation,
@@ -24,7 +25,7 @@ from spanloom.document import (
     Span,
 )
 from spanloom.errors import DocumentError
-from spanloom.formats.brat.ann_grammar import references, rename_ids
+from spanloom.formats.brat.ann_grammar import rename_ids
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.offsets import Unit
 

@@ -119,12 +119,13 @@ def _reported(
     task, split = cells[0].task, study.spec.score
     own = _metrics(cells, rows, split)
     named = study.spec.metrics.get(task, tuple(own)[:1])
-    conditions = (_metrics(others, rows, split) for others in groups if others[0].task == task)
-    known = list(dict.fromkeys(chain.from_iterable(conditions)))
-    for metric in named:
-        if metric not in known:
-            hint = did_you_mean(metric, known)
-            raise DataError(f"task {task!r} of a study: no metric {metric!r}{hint}")
+    if missing := [metric for metric in named if metric not in own]:
+        conditions = (_metrics(others, rows, split) for others in groups if others[0].task == task)
+        known = list(dict.fromkeys(chain.from_iterable(conditions)))
+        for metric in missing:
+            if metric not in known:
+                hint = did_you_mean(metric, known)
+                raise DataError(f"task {task!r} of a study: no metric {metric!r}{hint}")
     return [metric for metric in named if metric in own]
 
 

@@ -121,10 +121,11 @@ class GoldSpans:
 
     def with_given_labels(self, layer: Layer, given: Layer, vocabulary: Vocabulary) -> Layer:
         """Return the predicted layer with the labels of given spans that train does not have."""
+        known = {*vocabulary.spans}
         unseen = {
             span.fragments: self.written_label(span.label)
             for span in reversed(self.prepare(given).spans)
-            if span.label not in vocabulary.spans
+            if span.label not in known
         }
         if not unseen:
             return layer

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from spanloom.annotation.reference_graph import references
 from spanloom.document import (
     BLANKS,
     MAIN,
@@ -179,21 +180,6 @@ _PARSERS: dict[str, Callable[[str, str, str | None], ParsedLine | TextBound | st
     "N": _parse_normalization,
     "#": _parse_note,
 }
-
-
-def references(annotation: Annotation) -> tuple[str, ...]:
-    """Return the ids that an annotation refers to, in the order written."""
-    match annotation:
-        case Span():
-            return ()
-        case Relation():
-            return annotation.head, annotation.tail
-        case Event():
-            return annotation.trigger, *(argument.target for argument in annotation.arguments)
-        case Equivalence():
-            return annotation.members
-        case _:
-            return (annotation.target,)
 
 
 def needs(annotation: Annotation) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from spanloom.annotation.reference_graph import references
 from spanloom.columns import AnnotationColumns
 from spanloom.document import (
     GIVEN_WORDS,
@@ -19,7 +20,7 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
-from spanloom.formats.brat.ann_grammar import owner, references
+from spanloom.formats.brat.ann_grammar import owner
 from spanloom.formats.brat.layers import type_of
 from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.offsets import Unit, split_at_line_breaks

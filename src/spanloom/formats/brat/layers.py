@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from spanloom.annotation.reference_graph import references
 from spanloom.document import (
     MAIN,
     Annotation,
@@ -14,7 +15,7 @@ from spanloom.document import (
     Relation,
     Span,
 )
-from spanloom.formats.brat.ann_grammar import ParsedLine, references
+from spanloom.formats.brat.ann_grammar import ParsedLine
 from spanloom.formats.brat.draft import AnnFileParse
 from spanloom.formats.brat.spelling import write_type
 

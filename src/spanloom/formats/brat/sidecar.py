@@ -8,9 +8,9 @@ if it gave an id of this file to a new annotation, reading gives this file's ann
 
 from collections.abc import Iterable, Sequence
 
+from spanloom.annotation.reference_graph import references
 from spanloom.columns import AnnotationColumns
 from spanloom.document import GIVEN_WORDS, Annotation, Document
-from spanloom.formats.brat.ann_grammar import references
 from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.spelling import read_name, read_text, write_name, write_text
 
