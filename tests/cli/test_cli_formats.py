@@ -198,6 +198,17 @@ def test_brat_to_words_keeps_its_spans_and_tells_the_rest(spanloom, fails, folde
     assert "encoding" not in every.stderr
 
 
+def test_strict_counts_lines_of_brat_files_that_were_not_read(spanloom, fails, folder, tmp_path):
+    said = ("--reader-option", "encoding=latin-1", "--strict")
+    with (folder / "a.ann").open("a") as stream:
+        stream.write("T5\tNumber five 7\tfive\nR1\tOf Arg1:T9\n")
+    for source, out in ((folder, "all.jsonl"), (folder / "a.ann", "one.jsonl")):
+        strict = fails("convert", source, tmp_path / out, *said, code=1)
+        assert strict.endswith(f"{out}: 2 lines of the source not read (--strict)")
+    assert spanloom("convert", folder, tmp_path / "again", *said).exit_code == 0
+    assert (tmp_path / "again" / "a.ann").read_text().count("five 7") == 1
+
+
 def test_options_of_brat_are_heard(fails, folder, tmp_path):
     out = tmp_path / "o.jsonl"
     hint = "is not utf-8; --encoding NAME reads others, as --encoding latin-1"

@@ -18,6 +18,8 @@ from spanloom.formats.brat.conf_from_documents import TypeCollector
 from spanloom.formats.brat.save import save
 from spanloom.workers.calls import Mapper
 
+UNREAD = "lines that were not read"
+
 T = TypeVar("T")
 Batch = BratBatch | LineBatch
 
@@ -106,28 +108,41 @@ def to_lines(batch: Batch) -> BatchResult[bytes]:
     return _use(batch, lambda documents: jsonl.dumps(documents).encode())
 
 
-def write_lines(mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path) -> None:
-    """Write batches as one file of JSON lines, which hold all; raises what reading raises."""
-    write_chunks(out, contents(mapper(to_lines, batches), source))
+def write_lines(mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path) -> Counter[str]:
+    """Write batches as one file of JSON lines, which hold all that was read; return what was not.
+
+    Raises what reading raises.
+    """
+    lost: Counter[str] = Counter()
+    write_chunks(out, contents(mapper(to_lines, batches), source, lost))
     log(f"written to {out}")
+    return lost
 
 
 def save_batches(
     mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path
 ) -> SavedDocuments:
-    """Save batches as a brat collection; raises what reading raises, and ``StorageError``."""
+    """Save batches as a brat collection; raises what reading raises, and ``StorageError``.
+
+    Lines that were not read stay in it as they are.
+    """
     saved = SavedDocuments()
-    for part in contents(mapper(BratSaver(out), batches), source):
+    for part in contents(mapper(BratSaver(out), batches), source, Counter()):
         saved.merge(part)
     write_configuration(saved.types.config(), saved.count, out, source)
     return saved
 
 
-def contents(results: Iterable[BatchResult[T]], source: Path) -> Iterator[T]:
-    """Yield what the batches became; logs their problems, raises the error that ended one."""
+def contents(results: Iterable[BatchResult[T]], source: Path, lost: Counter[str]) -> Iterator[T]:
+    """Yield what the batches became; logs their problems, raises the error that ended one.
+
+    Counts in ``lost`` the lines of brat files that were not read.
+    """
+    root = source if source.is_dir() else source.parent
     for result in results:
         for problems in result.problems:
-            warn(problems, source)
+            warn(problems, root)
+            lost.update(UNREAD for problem in problems if problem.kept and problem.line)
         if result.error is not None:
             raise result.error
         assert result.content is not None

@@ -1,7 +1,7 @@
 """``spanloom convert`` and ``view``: documents in another format, or as a page."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -93,14 +93,29 @@ def convert(options: ConvertOptions) -> None:
     batches = _batches(source, name, reader_options, options.encoding)
     with terminable(), pause_gc():
         if batches is None:
-            stream = _read(source, name, reader_options, options.encoding)
+            typed_options = parse_values("--reader-option", reader_options)
+            stream = read(source, name, typed_options, reader_options, options.encoding)
             lost = _write(stream, source, target)
         else:
             with open_mapper(options.workers, source) as mapper:
                 lost = _convert(mapper, batches, source, target)
-    if options.strict and lost:
-        things = quantity(lost.total(), "thing")
-        raise DataError(f"{out}: {form} has no place for {things} (--strict)")
+    if options.strict:
+        _check_nothing_is_lost(lost, target)
+
+
+def _check_nothing_is_lost(lost: Counter[str], target: _Target) -> None:
+    """Raise ``DataError`` for lines that were not read, and for what OUT cannot hold."""
+    from spanloom.cli.conversion import UNREAD
+
+    num_unread = lost[UNREAD]
+    num_dropped = lost.total() - num_unread
+    problems = []
+    if num_unread:
+        problems.append(f"{quantity(num_unread, 'line')} of the source not read")
+    if num_dropped:
+        problems.append(f"{target.form} has no place for {quantity(num_dropped, 'thing')}")
+    if problems:
+        raise DataError(f"{target.out}: {', '.join(problems)} (--strict)")
 
 
 def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
@@ -123,20 +138,35 @@ def _batches(
 
     Raises ``DataError`` for a folder without documents.
     """
-    from spanloom.cli.document_batches import brat_batches, line_batches
+    from spanloom.cli.document_batches import BratBatch, brat_batches, line_batches
     from spanloom.formats._files import BRAT
 
-    if options:
-        return None
-    if name == BRAT and source.is_dir():
-        return brat_batches(collect(source), encoding)
-    return line_batches(source) if name == _LINES and source.is_file() else None
+    if name == BRAT:
+        encoding = _brat_encoding(options, encoding)
+        if source.is_dir():
+            return brat_batches(collect(source), encoding)
+        return [BratBatch(((source.stem, source.with_suffix(".txt")),), encoding)]
+    return line_batches(source) if name == _LINES and source.is_file() and not options else None
+
+
+def _brat_encoding(options: dict[str, str], encoding: str) -> str:
+    """Return the encoding that --reader-option gives, else that of --encoding."""
+    from spanloom.config.options import Options, validate_options
+    from spanloom.config.yaml import SourceLocation
+
+    class Brat(Options):
+        """Options of reading brat files; the command has the same one for all formats."""
+
+        encoding: str = "utf-8"
+
+    location = SourceLocation("--reader-option")
+    return validate_options(Brat, {"encoding": encoding} | options, location).encoding
 
 
 def _convert(
     mapper: "Mapper", batches: "Iterable[Batch]", source: Path, target: _Target
 ) -> Counter[str]:
-    """Convert batches, in workers as far as OUT allows it; return what that cannot hold."""
+    """Convert batches, in workers as far as OUT allows it; return what is lost."""
     from spanloom.cli import conversion
     from spanloom.formats._files import BRAT
 
@@ -146,29 +176,10 @@ def _convert(
         tell(BRAT, saved.lost)
         return saved.lost
     if target.form == _LINES and not target.options:
-        conversion.write_lines(mapper, batches, source, target.out)
-        return Counter()
-    parts = conversion.contents(mapper(conversion.to_documents, batches), source)
-    return _file(chain.from_iterable(parts), target)
-
-
-def _read(source: Path, name: str, options: dict[str, str], encoding: str) -> Iterator[Document]:
-    """Read the documents of IN."""
-    from spanloom.config.options import Options, validate_options
-    from spanloom.config.yaml import SourceLocation
-    from spanloom.formats._files import BRAT
-
-    class Brat(Options):
-        """Options of reading brat files; the command has the same one for all formats."""
-
-        encoding: str = "utf-8"
-
-    if name != BRAT:
-        return read(source, name, parse_values("--reader-option", options), options, encoding)
-    given = validate_options(
-        Brat, {"encoding": encoding} | options, SourceLocation("--reader-option")
-    )
-    return documents(source, given.encoding)
+        return conversion.write_lines(mapper, batches, source, target.out)
+    lost: Counter[str] = Counter()
+    parts = conversion.contents(mapper(conversion.to_documents, batches), source, lost)
+    return _file(chain.from_iterable(parts), target) + lost
 
 
 def _write(stream: Iterable[Document], source: Path, target: _Target) -> Counter[str]:
