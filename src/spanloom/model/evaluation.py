@@ -32,8 +32,8 @@ class Evaluable(Protocol):
     def tasks(self) -> Mapping[str, Task]:
         """Its tasks by name."""
 
-    def predict(self, documents: Iterable[Document], name: str) -> Iterator[Document]:
-        """Yield documents with the predictions of one task."""
+    def predict(self, documents: Iterable[Document], *names: str) -> Iterator[Document]:
+        """Yield documents with the predictions of tasks that have different layers."""
 
 
 Log = Callable[[str], None]

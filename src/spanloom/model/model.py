@@ -199,12 +199,12 @@ class Model:
         tasks = self._check_tasks(names)
         return self._annotate(documents, tasks, self.layers, BATCH_WORDS, with_tokens=with_tokens)
 
-    def predict(self, documents: Iterable[Document], name: str) -> Iterator[Document]:
-        """Yield documents with the predictions of one task, in the layer in which gold has them.
+    def predict(self, documents: Iterable[Document], *names: str) -> Iterator[Document]:
+        """Yield documents with the predictions of tasks, each in the layer in which gold has them.
 
-        Raises ``NameNotFound`` for an unknown task.
+        No two tasks have one layer. Raises ``NameNotFound`` for an unknown task.
         """
-        tasks = self._check_tasks([name])
+        tasks = self._check_tasks(names)
         layers = {name: task.layer for name, task in tasks.items()}
         for stretch in cut_stretches(documents):
             yield from self._annotate(stretch, tasks, layers, BATCH_WORDS, with_tokens=False)

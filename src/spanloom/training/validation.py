@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -16,7 +16,7 @@ from spanloom.data.instances import Instance, InstanceLimits, TokenizedDocument
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.model.model import BATCH_WORDS, Model
-from spanloom.tasks._base import MetricValues
+from spanloom.tasks._base import MetricValues, Task
 from spanloom.training.prepare import TaskData
 
 _LOOKED = 4000  # words of dev, about, where a quick look is enough
@@ -24,13 +24,25 @@ _LOOKED = 4000  # words of dev, about, where a quick look is enough
 
 @dataclass(frozen=True, slots=True)
 class TrainingPredictor:
-    """The model in training as a ``tasks._base.Predictor``."""
+    """The model in training as a ``tasks._base.Predictor``.
+
+    ``shared`` are the tasks that are all asked for these documents, in one pass of the encoder.
+    """
 
     model: Model
+    shared: tuple[str, ...] = ()
+    _predicted: dict[str, list[Document]] = field(default_factory=dict, init=False)
 
     def annotate(self, documents: Sequence[Document], task: str) -> list[Document]:
-        """Return the documents without gold, with the predictions of the task."""
-        return list(self.model.predict(map(self.model.tasks[task].without_gold, documents), task))
+        """Return the documents without gold, with the predictions of the task.
+
+        Those of a shared task are made for all of them, and given out once.
+        """
+        if task not in self._predicted:
+            names = self.shared if task in self.shared else (task,)
+            texts = map(self.model.tasks[task].without_gold, documents)
+            self._predicted.update(dict.fromkeys(names, list(self.model.predict(texts, *names))))
+        return self._predicted.pop(task)
 
     def losses(self, documents: Sequence[Document], task: str) -> MetricValues:
         """Return the task's mean losses; the masked pieces are the same each time."""
@@ -77,13 +89,47 @@ class TrainingPredictor:
 
 def evaluate(model: Model, stage: StageSpec, data: Mapping[str, TaskData]) -> MetricValues:
     """Return the metrics of the stage's tasks on dev, as ``TASK.METRIC``."""
-    metrics: MetricValues = {}
-    for name in stage.tasks:
+    gold = {
+        name: [document for document in data[name].dev if model.tasks[name].has_gold(document)]
+        for name in stage.tasks
+    }
+    values = {
+        name: model.tasks[name].score(predictor, gold[name])
+        for predictor in _predictors(model, gold)
+        for name in predictor.shared
+    }
+    return {
+        f"{name}.{metric}": value for name in stage.tasks for metric, value in values[name].items()
+    }
+
+
+def _predictors(model: Model, gold: Mapping[str, Sequence[Document]]) -> list[TrainingPredictor]:
+    """Return predictors that together have all tasks; those of one read the same texts alike.
+
+    Their gold is in different layers, and none reads what another one predicts.
+    """
+    groups: list[tuple[list[Document], dict[str, Task]]] = []
+    for name, documents in gold.items():
         task = model.tasks[name]
-        gold = [document for document in data[name].dev if task.has_gold(document)]
-        values = task.score(TrainingPredictor(model), gold)
-        metrics.update({f"{name}.{metric}": value for metric, value in values.items()})
-    return metrics
+        texts = [task.without_gold(document) for document in documents]
+        for group_texts, tasks in groups:
+            if texts == group_texts and _share_pass(task, tasks.values()):
+                tasks[name] = task
+                break
+        else:
+            groups.append((texts, {name: task}))
+    return [TrainingPredictor(model, tuple(tasks)) for _, tasks in groups]
+
+
+def _share_pass(task: Task, others: Iterable[Task]) -> bool:
+    """Return whether one pass of the encoder serves a task and others, each with its own layer."""
+    return task.predicts and all(
+        other.predicts
+        and other.layer != task.layer
+        and (other.reader.key, other.reader.max_windows)
+        == (task.reader.key, task.reader.max_windows)
+        for other in others
+    )
 
 
 def selection_score(metrics: Mapping[str, float], stage: StageSpec) -> float:
