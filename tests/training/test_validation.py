@@ -78,3 +78,14 @@ def test_tasks_of_the_same_texts_share_a_pass(pair, tmp_path, passes, changes, e
     assert sorted(map(sorted, passes)) == sorted(map(sorted, expected))
     assert metrics == alone(run, "tags") | alone(run, "names")
     assert list(metrics)[0].startswith("tags.")
+
+
+def test_a_model_is_evaluated_in_one_pass(pair, tmp_path, passes):
+    stages = [{"tasks": ["tags", "names"], "precision": "fp32"}]
+    model = pair.run(tmp_path, tasks=tasks(), stages=stages, levels=[]).model
+    documents = list(jsonl.read(pair.home / "first" / "dev.jsonl"))
+    tags_alone = [document.unannotated(["tags"]) for document in documents]
+    assert list(model.evaluate(documents)) == ["names", "tags"]
+    assert passes == [("names", "tags")]
+    assert list(model.evaluate(tags_alone)) == ["tags"]
+    assert passes[1:] == [("tags",)]

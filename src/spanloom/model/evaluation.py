@@ -16,6 +16,7 @@ from spanloom.corpora.splits import SPLITS, splits_of_name
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.model.plan import Plan, TaskPlan
+from spanloom.model.shared_passes import shared_passes
 from spanloom.tasks._base import MetricValues, Report, Task
 
 LOG = Path(files.LOG)  # where evaluations on test sets are logged by default
@@ -47,7 +48,7 @@ def evaluate_tasks(
     ``data`` is where documents come from: what a task learnt from it through a map of labels is
     mapped alike. Raises ``DataError`` where no task can be scored.
     """
-    reports = {}
+    gold = {}
     for name, task in model.tasks.items():
         if not task.predicts:
             continue
@@ -55,9 +56,8 @@ def evaluate_tasks(
         part = None if data is None else source(plan, data)
         if part is not None:
             log(f"task {name}: layer {part.layer!r} of {part.data} as it learnt it")
-        report = evaluate_task(model, name, map_to_task_labels(plan, part, documents), log)
-        if report is not None:
-            reports[name] = report
+        gold[name] = _scored(task, map_to_task_labels(plan, part, documents), log)
+    reports = _score(model, {name: documents for name, documents in gold.items() if documents})
     if not reports:
         where = "" if data is None else f"{data}: "
         raise DataError(f"{where}no document has a layer that the model predicts")
@@ -104,19 +104,31 @@ def evaluate_task(
 
     Predictions never see gold: they are made on unannotated documents, with what the task is given.
     """
-    task = model.tasks[name]
+    gold = _scored(model.tasks[name], documents, log)
+    return _score(model, {name: gold})[name] if gold else None
+
+
+def _scored(task: Task, documents: Sequence[Document], log: Log) -> list[Document]:
+    """Return the documents that have a task's layer; logs what cannot be scored or predicted."""
     gold = [document for document in documents if task.has_gold(document)]
     if len(gold) < len(documents):
         missing = f"{len(documents) - len(gold)} of {len(documents)} documents"
-        log(f"task {name}: {missing} lack layer {task.layer!r}, unscored")
-    if not gold:
-        return None
-    unseen = sorted(task.unseen_labels(gold))
+        log(f"task {task.name}: {missing} lack layer {task.layer!r}, unscored")
+    unseen = sorted(task.unseen_labels(gold)) if gold else []
     if unseen:
         labels = ", ".join(unseen)
-        log(f"task {name}: labels unknown to the model, counted as missed: {labels}")
-    predicted = list(model.predict((task.without_gold(document) for document in gold), name))
-    return task.compute_metrics(gold, predicted)
+        log(f"task {task.name}: labels unknown to the model, counted as missed: {labels}")
+    return gold
+
+
+def _score(model: Evaluable, gold: Mapping[str, Sequence[Document]]) -> dict[str, Report]:
+    """Return the report of each task on its gold; tasks of the same texts share a pass."""
+    reports = {}
+    for shared in shared_passes(model.tasks, gold):
+        predicted = list(model.predict(shared.texts, *shared.tasks))
+        for name, task in shared.tasks.items():
+            reports[name] = task.compute_metrics(gold[name], predicted)
+    return {name: reports[name] for name in gold}
 
 
 def source(task: TaskPlan, data: Path) -> CorpusPartSpec | None:

@@ -16,7 +16,8 @@ from spanloom.data.instances import Instance, InstanceLimits, TokenizedDocument
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.model.model import BATCH_WORDS, Model
-from spanloom.tasks._base import MetricValues, Task
+from spanloom.model.shared_passes import shared_passes
+from spanloom.tasks._base import MetricValues
 from spanloom.training.prepare import TaskData
 
 _LOOKED = 4000  # words of dev, about, where a quick look is enough
@@ -93,43 +94,14 @@ def evaluate(model: Model, stage: StageSpec, data: Mapping[str, TaskData]) -> Me
         name: [document for document in data[name].dev if model.tasks[name].has_gold(document)]
         for name in stage.tasks
     }
-    values = {
-        name: model.tasks[name].score(predictor, gold[name])
-        for predictor in _predictors(model, gold)
-        for name in predictor.shared
-    }
+    values = {}
+    for shared in shared_passes(model.tasks, gold):
+        predictor = TrainingPredictor(model, tuple(shared.tasks))
+        for name, task in shared.tasks.items():
+            values[name] = task.score(predictor, gold[name])
     return {
         f"{name}.{metric}": value for name in stage.tasks for metric, value in values[name].items()
     }
-
-
-def _predictors(model: Model, gold: Mapping[str, Sequence[Document]]) -> list[TrainingPredictor]:
-    """Return predictors that together have all tasks; those of one read the same texts alike.
-
-    Their gold is in different layers, and none reads what another one predicts.
-    """
-    groups: list[tuple[list[Document], dict[str, Task]]] = []
-    for name, documents in gold.items():
-        task = model.tasks[name]
-        texts = [task.without_gold(document) for document in documents]
-        for group_texts, tasks in groups:
-            if texts == group_texts and _share_pass(task, tasks.values()):
-                tasks[name] = task
-                break
-        else:
-            groups.append((texts, {name: task}))
-    return [TrainingPredictor(model, tuple(tasks)) for _, tasks in groups]
-
-
-def _share_pass(task: Task, others: Iterable[Task]) -> bool:
-    """Return whether one pass of the encoder serves a task and others, each with its own layer."""
-    return task.predicts and all(
-        other.predicts
-        and other.layer != task.layer
-        and (other.reader.key, other.reader.max_windows)
-        == (task.reader.key, task.reader.max_windows)
-        for other in others
-    )
 
 
 def selection_score(metrics: Mapping[str, float], stage: StageSpec) -> float:
