@@ -47,12 +47,12 @@ class Span:
     @property
     def start(self) -> int:
         """Offset of the first character."""
-        return min(start for start, _ in self.fragments)
+        return min(self.fragments)[0]
 
     @property
     def end(self) -> int:
         """Offset after the last character."""
-        return max(end for _, end in self.fragments)
+        return max(self.fragments)[1]  # none overlap, so the last one ends last
 
 
 @dataclass(frozen=True, slots=True)
