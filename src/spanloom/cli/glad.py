@@ -49,7 +49,9 @@ def prepare(
     names: Annotated[list[str], typer.Argument(metavar="NAME...|all", help="datasets (glad list)")],
     raw: Annotated[Path, typer.Option("--raw", metavar="DIR", help="raw files")] = Path("raw"),
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="brat corpora")] = DATA,
-    workers: Annotated[int, typer.Option(min=1, help="datasets that are prepared at once")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="datasets at once; by default free cores")
+    ] = None,
 ) -> None:
     """Make brat corpora of raw files: sums checked, counts beside the card's.
 
@@ -59,16 +61,18 @@ def prepare(
     Example: spanloom glad prepare wnut17 btc --raw downloads/ -o glad/
     """
     from spanloom.cli.prepare_worker import OUTCOME, make_answerer, worker_command
+    from spanloom.cli.worker_count import CORPUS_WORK, default_workers
     from spanloom.corpora import card as cards
     from spanloom.workers.executors import Executor, InProcess, LocalWorkers
     from spanloom.workers.ordered import in_order
 
     is_all = list(names) == [ALL]
     names = list(cards.names()) if is_all else list(dict.fromkeys(names))
+    size = workers or default_workers(len(names), "cpu", CORPUS_WORK)
     executor: Executor = (
         InProcess(make_answerer(raw, out, ()))
-        if workers == 1
-        else LocalWorkers(workers, worker_command(raw, out))
+        if size == 1
+        else LocalWorkers(min(size, len(names)), worker_command(raw, out))
     )
     prepared: dict[str, Prepared] = {}
     with closing(executor):
