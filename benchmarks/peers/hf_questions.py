@@ -213,7 +213,7 @@ def main() -> None:
     arguments.add_argument("--rates", type=float, nargs="+", default=[1e-4, 3e-4])
     arguments.add_argument("--epochs", type=float, default=2)
     arguments.add_argument("--updates", type=int, default=0, help="steps; 0: by epochs")
-    arguments.add_argument("--batch", type=int, default=8)
+    arguments.add_argument("--batch", type=int, default=16)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--bf16", action="store_true", help="multiply in bf16 (autocast)")
     chosen = arguments.parse_args()
