@@ -17,9 +17,10 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
-from spanloom.document import Document
+from spanloom.document import Document, Layer, Span
 from spanloom.embedders import transformer
 from spanloom.errors import DataError, RecipeError, TrainingError
+from spanloom.formats import jsonl
 from spanloom.model.plan import resolve
 from spanloom.training import checkpoint, pretrain, text_data
 from spanloom.training.distributed import ProcessGroup
@@ -318,6 +319,30 @@ def test_raw_text_beside_documents_is_told_with_both_names(bench):
     )
     with pytest.raises(DataError, match=r"raw text \(text\) and documents \(annotated\)"):
         text_data.streamed(mixed)
+
+
+def named_lines(folder, name):
+    """Twenty documents of words, whose first two are a name, as one file and as a folder."""
+    layers = Layer("ner", (Span("T1", "Person", ((0, 7),)),))
+    documents = [Document("add mix " * 4 + str(row), (layers,), f"d{row}") for row in range(20)]
+    (folder / name / "train").mkdir(parents=True)
+    jsonl.write(folder / f"{name}.jsonl", documents)
+    jsonl.write(folder / name / "train" / "all.jsonl", documents)
+    return f"{name}.jsonl", name
+
+
+def test_a_layer_to_mask_that_no_document_has_is_refused(bench):
+    for data in named_lines(bench, "named"):
+        text = {**TEXT, "data": data, "masking": "layer", "mask_layer": "ner"}
+        _, prepared = new_model(plan(bench, text), "cpu")
+        (note,) = (note for note in prepared.notes if "in whole spans of ner" in note)
+        assert ", 0.0% of these" not in note
+        for wrong, problem in (
+            ({"mask_layer": "nre"}, r"'nre', got none in any document \(layers there: ner\)"),
+            ({"mask_labels": ["PER"]}, r"\(PER\), got none in any .*\(labels there: Person\)"),
+        ):
+            with pytest.raises(DataError, match=f"task 'text': mask_layer: expected .*{problem}"):
+                new_model(plan(bench, {**text, **wrong}), "cpu")
 
 
 def test_a_vocabulary_is_trained_on_the_text_itself(bench):

@@ -1,7 +1,8 @@
 """The text of pre-training: streamed from files through a cache, with notes on blocks and masks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 
 import numpy as np
@@ -13,8 +14,9 @@ from spanloom.corpora.folder import locate
 from spanloom.data import text_cache
 from spanloom.data.blocks import FULL, Blocks
 from spanloom.data.collate import collate
+from spanloom.data.instances import Instance
 from spanloom.data.subwords import SubwordTokenizer
-from spanloom.data.text_cache import TextSource
+from spanloom.data.text_cache import TextSource, layer_spans
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -79,9 +81,36 @@ def read(plan: Plan, task: TaskPlan, pieces: SubwordTokenizer) -> TextData:
     Raises ``DataError``, ``FormatError``, ``StorageError`` and ``ModelError``.
     """
     text_source = source(plan, task)
+    layer, labels = text_source.layer, text_source.labels
+    check_mask_layer(task.name, layer, labels, text_source.documents())
     corpus, _ = text_cache.read_text(text_source, plan.recipe.tokenization, pieces)
     train, dev = text_cache.hold_out(text_source, corpus, seed=plan.recipe.seed)
     return TextData(text_source, _sample(train, task, plan.recipe.seed), dev)
+
+
+def check_mask_layer(
+    task: str, layer: str, labels: Sequence[str], documents: Iterable[Document]
+) -> None:
+    """Raise ``DataError`` where no document has a span that is masked at once, of a named layer.
+
+    Documents are read up to the first one that has. Without spans all portions would be words.
+    """
+    labels_by_layer: dict[str, set[str]] = {}
+    for document in documents:
+        if not layer or layer_spans(document, layer, labels):
+            return
+        for other in document.layers:
+            spans = other.spans
+            labels_by_layer.setdefault(other.name, set()).update(span.label for span in spans)
+    expected = f"expected spans of layer {layer!r}"
+    if labels:
+        expected += f" with a label of mask_labels ({', '.join(labels)})"
+    there = sorted(labels_by_layer.get(layer, ()))
+    kind, names = ("labels", there) if there else ("layers", sorted(labels_by_layer))
+    raise DataError(
+        f"task {task!r}: mask_layer: {expected}, got none in any document ({kind} there: "
+        f"{', '.join(names) or 'none'})"
+    )
 
 
 def _sample(corpus: TextCorpus, task: TaskPlan, seed: int) -> TextCorpus:
@@ -123,7 +152,7 @@ def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> 
     """Return the share of masked pieces and the mean length of spans in some blocks."""
     rows = np.linspace(0, len(blocks) - 1, min(len(blocks), _SAMPLE)).astype(int)
     sample = list(blocks.select(rows))
-    num_masked = num_pieces = num_words = num_spans = 0
+    num_masked = num_pieces = num_words = num_spans = num_annotated = 0
     for instance in sample:
         batch = collate([instance], pieces, instance.num_pieces)
         _, targets = task.mask_inputs(batch, [instance], pieces, 0)
@@ -134,6 +163,7 @@ def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> 
         num_pieces += instance.num_pieces
         num_spans += len(masked.left.unique())
         num_words += len(words.unique())
+        num_annotated += int(_in_masked_spans(instance, words).sum())
     note = f"{num_masked / num_pieces:.1%} of pieces are masked"
     if task.masking.scheme == "span":
         note += (
@@ -141,4 +171,14 @@ def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> 
             f"({task.masking.mean_length:.2f} as they are drawn; those over the budget are drawn "
             f"again)"
         )
+    if task.masking.scheme == "layer":
+        share = num_annotated / max(1, num_masked)
+        note += f", {share:.1%} of these in whole spans of {task.mask_layer}"
     return note
+
+
+def _in_masked_spans(instance: Instance, words: Tensor) -> Tensor:
+    """Return which masked words of a block lie in an annotated span that is masked as a whole."""
+    masked = set(words.tolist())
+    whole = [range(*span) for span in instance.maskable if masked.issuperset(range(*span))]
+    return torch.isin(words, torch.tensor([*chain.from_iterable(whole)], dtype=words.dtype))
