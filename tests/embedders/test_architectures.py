@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 
 from spanloom.config import recipe as recipes
-from spanloom.embedders import transformer
+from spanloom.embedders import _hub, transformer
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
@@ -262,3 +262,12 @@ def test_published_tokenizers_are_let_in():
     for _, make in published.PUBLISHED.values():
         raw = make().to_str().encode()
         assert isinstance(tokenizer_file.read(raw, "tokenizer.json"), Tokenizer)
+
+
+def test_an_encoder_that_is_nowhere_is_one_line(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for load in (_hub.load_config, _hub.tokenizer):
+        with pytest.raises(
+            ModelError, match="^encoders/none: expected minilm, an encoder's folder"
+        ):
+            load("encoders/none")

@@ -17,6 +17,8 @@ from spanloom.studies.designs import plan
 from spanloom.studies.spec import load
 from spanloom.training import train
 
+ANALYSES = RECIPES.parents[1] / "fixtures/tiny/analyses"
+
 
 def spanloom(*args, code=0):
     """Run a command; return what it printed, or its last line of stderr where it must fail."""
@@ -77,6 +79,28 @@ def test_a_dry_run_counts_the_runs_that_are_chosen(tmp_path):
     assert "--only chunks: expected the key of a run" in spanloom(
         *command, "--only", key, "--only", "chunks", code=2
     )
+
+
+def test_an_encoder_that_is_not_here_is_refused_before_any_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    path = tmp_path / "trunks.yaml"
+    names = {"a": "minilm", "b": "encoders/spans", "c": "ada/bert"}
+    trunks = {key: [{"transformer": name}] for key, name in names.items()}
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos"], "trunks": trunks}
+    path.write_text(json.dumps(plain | {"designs": [{"design": "single"}]}))
+    data = tmp_path / "data"
+    command = ["study", "run", path, "--data", data, "-o", tmp_path / "runs"]
+    command += ["--results", tmp_path / "rows", "--set", f"tasks.pos.data={ANALYSES}"]
+    for options in (["--dry-run"], []):
+        assert spanloom(*command, *options, code=1).endswith("got encoders/spans")
+    (data / "encoders/spans").mkdir(parents=True)
+    assert spanloom(*command, "--dry-run", code=1).endswith("got ada/bert")
+    cached = tmp_path / "hub" / "models--ada--bert"
+    (cached / "snapshots/0").mkdir(parents=True)
+    (cached / "refs").mkdir()
+    (cached / "refs/main").write_text("0")
+    (cached / "snapshots/0/config.json").write_text("{}")
+    assert "3 of 3 runs to do" in spanloom(*command, "--dry-run")
 
 
 def test_a_page_ends_in_html(tmp_path):

@@ -239,11 +239,13 @@ def embeddings(
 def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> None:
     """Print which of the chosen runs are left."""
     from spanloom.studies.estimate import Estimates, format_hours
+    from spanloom.studies.job import check_encoders
     from spanloom.studies.run import read_rows
 
     planned, rows = read_rows(study, folders)
     chosen = options.choose(planned.jobs)
     missing = [job for key, job in chosen.items() if key not in rows]
+    check_encoders(missing, folders.data)
     estimates = Estimates(folders.data, rows.values())
     for job in missing:
         write_stdout(f"{job.key}  {format_hours(estimates.core_hours(job)):>7}  {job.name}")

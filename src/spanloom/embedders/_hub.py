@@ -7,6 +7,7 @@ Importing transformers takes seconds, so this module is imported only for encode
 import inspect
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 import torch
@@ -55,7 +56,7 @@ def load_config(folder: str) -> PretrainedConfig:
     try:
         config = cast(PretrainedConfig, AutoConfig.from_pretrained(folder, trust_remote_code=False))
     except (OSError, ValueError, StrictDataclassError) as error:
-        raise ModelError(f"{folder}: {_first_line(error)}") from error
+        raise _model_error(folder, error) from error
     config.dtype = None  # computed in fp32, however it is stored
     if config.is_encoder_decoder and type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING:
         config.is_encoder_decoder = False  # only the encoder is used
@@ -97,7 +98,7 @@ def load_pretrained(folder: str, config: PretrainedConfig) -> tuple[PreTrainedMo
             folder, config=config, dtype=torch.float32, output_loading_info=True
         )
     except (OSError, ValueError, RuntimeError) as error:  # no weights, or wrong shapes
-        raise ModelError(f"{folder}: {_first_line(error)}") from error
+        raise _model_error(folder, error) from error
     encoder = _encoder(model)
     prefix = "" if encoder is model else "encoder."
     return encoder, sorted(name.removeprefix(prefix) for name in info["missing_keys"])
@@ -127,8 +128,11 @@ def prepare(encoder: PreTrainedModel) -> PreTrainedModel:
 
 
 def tokenizer(folder: str) -> Any:
-    """Load the tokenizer of an encoder."""
-    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    """Load the tokenizer of an encoder; raises ``ModelError``."""
+    try:
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise _model_error(folder, error) from error
 
 
 def _class(config: type[PretrainedConfig]) -> Any:
@@ -164,6 +168,16 @@ def _encoder(model: PreTrainedModel) -> PreTrainedModel:
     if len(names) > len(list(model.parameters())) and isinstance(inner, PreTrainedModel):
         return inner
     return model
+
+
+def _model_error(folder: str, error: Exception) -> ModelError:
+    """Return the error of an encoder that cannot be loaded; of no folder, what was expected."""
+    problem = _first_line(error)
+    if isinstance(error, OSError) and not Path(folder).is_dir():
+        problem = (
+            f"expected minilm, an encoder's folder or a hub id; no folder is there ({problem})"
+        )
+    return ModelError(f"{folder}: {problem}")
 
 
 def _first_line(error: Exception) -> str:

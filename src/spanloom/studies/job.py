@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,9 +13,9 @@ from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import TRUNK, Raw
 from spanloom.corpora.folder import locate
-from spanloom.corpora.places import places
+from spanloom.corpora.places import VARIABLE, places
 from spanloom.embedders import _minilm
-from spanloom.errors import RecipeError
+from spanloom.errors import ModelError, RecipeError
 from spanloom.model.plan import plan_embedder
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
@@ -106,6 +106,33 @@ def _trunk_files(recipe: Recipe, data: Path) -> dict[str, Path]:
     names = [name for name in names if name != _minilm.NAME]  # which is of a package
     existing = {name: [path for path in places(name, data) if path.exists()] for name in names}
     return {name: paths[0] for name, paths in existing.items() if paths}
+
+
+def check_encoders(jobs: Iterable[Job], data: Path) -> None:
+    """Raise ``ModelError`` for an encoder of a trunk that is not on this machine.
+
+    A missing folder would else be taken for a hub id, and be noticed only when its run starts.
+    """
+    trunks = (part for job in jobs for part in job.recipe["trunk"])
+    for name in dict.fromkeys(part["transformer"] for part in trunks if "transformer" in part):
+        if not _is_here(name, data):
+            raise ModelError(
+                f"trunk: transformer: expected {_minilm.NAME}, a folder (below {data}, the working "
+                f"folder or ${VARIABLE}), or a hub id in the local cache (hf download), got {name}"
+            )
+
+
+def _is_here(encoder: str, data: Path) -> bool:
+    """Return whether an encoder is built in, a folder, or in the hub's cache."""
+    if encoder == _minilm.NAME or any(path.is_dir() for path in places(encoder, data)):
+        return True
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return isinstance(try_to_load_from_cache(encoder, "config.json"), str)
+    except HFValidationError:  # no id: it has several slashes
+        return False
 
 
 @cache

@@ -10,7 +10,7 @@ from spanloom.studies.designs import plan
 from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import Folders, delete_model
 from spanloom.studies.executors import Executor
-from spanloom.studies.job import Job
+from spanloom.studies.job import Job, check_encoders
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import StudyPlan
@@ -96,8 +96,9 @@ def run(
     """Execute the runs of a study that have no row yet; return the whole plan and its rows.
 
     What a stopped study has finished is not trained again, what it had begun goes on from the last
-    checkpoint. ``choose`` returns those of all runs that are wanted. Raises ``StudyError`` at the
-    end if runs failed; all others are finished then.
+    checkpoint. ``choose`` returns those of all runs that are wanted. Raises ``ModelError`` before
+    any run whose encoder is not there, and ``StudyError`` at the end if runs failed; all others are
+    finished then.
     """
     rows = Rows(folders.results)
     queue = _Queue(folders, log, keep_models)
@@ -108,6 +109,7 @@ def run(
         queue.clean()
         if not queue.missing:
             break
+        check_encoders(queue.missing, folders.data)
         _drain(queue, rows, executor, Estimates(folders.data, queue.rows.values()))
     _check(queue, planned)
     return planned, rows.read(planned.jobs)
