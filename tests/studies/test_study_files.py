@@ -68,3 +68,14 @@ def test_the_tables_of_hmtl_share_their_joint_run(tmp_path):
             (tmp_path / corpus).mkdir(exist_ok=True)
         keys.append(set(plan(study, tmp_path, lambda keys: {}).jobs))
     assert len(set.intersection(*keys)) == 1
+
+
+def test_the_class_without_a_relation_is_left_out_where_the_model_is_chosen():
+    negative = {}
+    for name, settings in (("relations", ["stages.0.tasks=[semeval2010]"]), ("originals", [])):
+        recipe = recipes.load(ROOT / f"papers/spanbert-joshi2020/{name}.yaml", settings)
+        tasks = resolve(recipe, ROOT).tasks.items()
+        classes = {name: task.options for name, task in tasks if task.spec.layer == "relation"}
+        negative |= {name: options.negative_label for name, options in classes.items()}
+    none = "no_relation"
+    assert negative == {"semeval2010": "Other(e1,e2)", "conll04": none, "tacred": none}

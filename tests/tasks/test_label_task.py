@@ -194,6 +194,8 @@ def test_a_class_that_says_that_nothing_holds_is_no_class_to_score():
     assert metrics == pytest.approx({"micro_f1": 2 / 3, "macro_f1": 2 / 3, "accuracy": 0.75})
     with pytest.raises(DataError, match="expected a class that train has, got 'no'; classes are"):
         make(KIND, gold, negative_label="no")
+    by_mean = make(KIND, gold, negative_label="none", metric="macro_f1")
+    assert by_mean.metric_names == ("macro_f1", "micro_f1", "accuracy")
 
 
 @pytest.mark.parametrize("name", ["text_classification", "extractive_classification"])

@@ -144,11 +144,16 @@ def _build(setup: TaskSetup[ClassOptions]) -> TextClassificationTask:
 
 
 def _measure(negative_label: str | None, metric: str) -> Metrics:
-    """Return the metrics; F1 chooses the model where a class says that no other holds."""
+    """Return the metrics, the one that chooses the model first.
+
+    Where a class says that no other holds that is not accuracy, but micro F1 or another ``metric``.
+    """
     if negative_label is None:
         return label_measure(metric)
     score = partial(score_classes, negative_label=negative_label)
-    return Metrics(("micro_f1", "macro_f1", "accuracy"), score, ClassificationReport.metrics)
+    names = ("micro_f1", "macro_f1", "accuracy")
+    first = names if metric == "accuracy" else (metric, *names)
+    return Metrics(tuple(dict.fromkeys(first)), score, ClassificationReport.metrics)
 
 
 KIND = TaskType(
