@@ -15,12 +15,14 @@ from tokenizers import Tokenizer, processors
 from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
+from spanloom.cli import pretrain as cli
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.document import Document, Layer, Span
 from spanloom.embedders import transformer
 from spanloom.errors import DataError, RecipeError, TrainingError
 from spanloom.formats import jsonl
+from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.training import checkpoint, pretrain, text_data
 from spanloom.training.distributed import ProcessGroup
@@ -34,6 +36,7 @@ from spanloom.training.train import new_model, run_folder
 from spanloom.training.validation import TrainingPredictor
 
 TEXT = {"data": "text", "kind": "masked_lm", "sequences": "next-sentence"}
+OBJECTIVES = ("", "boundary_", "next_sentence_")
 STAGE = {"tasks": ["text"], "epochs": 1, "batch_words": 400, "precision": "fp32"}
 
 
@@ -94,7 +97,9 @@ def test_what_is_printed_counts_pieces_and_says_how_blocks_and_masks_are(encoder
     notes = [line for line in lines if line.startswith("text:")]
     assert "of them in blocks filled to 90%" in notes[0]
     assert "as they are drawn; those over the budget are drawn again" in notes[1]
-    assert {"text.inverse_perplexity"} == result.progress.metrics.keys()
+    metrics = result.progress.metrics
+    assert [*metrics] == [f"text.{name}inverse_perplexity" for name in OBJECTIVES]
+    assert all(0 < value < 1 for value in metrics.values())
 
 
 def test_the_identity_of_data_is_that_of_texts_once_each(bench):
@@ -146,7 +151,20 @@ def test_the_masked_language_head_comes_along_and_is_taken_up_again(bench, encod
 def test_dev_without_any_block_has_no_score_to_be_the_best(bench):
     model, _ = new_model(plan(bench, {**TEXT, "sequences": "pair"}), "cpu")
     predictor = TrainingPredictor(model)
-    assert model.tasks["text"].score(predictor, [Document("a")]) == {"inverse_perplexity": 0.0}
+    expected = {f"{name}inverse_perplexity": 0.0 for name in ("", "boundary_")}
+    assert model.tasks["text"].score(predictor, [Document("a")]) == expected
+
+
+def test_metrics_on_dev_are_printed_with_the_losses_they_come_from(encoder, capsys):
+    out, result, _ = encoder
+    model = serialization.load(run_folder(out) / "model", device="cpu", precision="fp32")
+    dev = new_model(plan(out.parent), "cpu")[1].data["text"].dev
+    losses = TrainingPredictor(model).losses(dev, "text")
+    cli._print_result(result, out)
+    lines = capsys.readouterr().out.splitlines()
+    for name, loss, line in zip(OBJECTIVES, losses.values(), lines, strict=False):
+        assert line.startswith(f"dev text.{name}inverse_perplexity: ")
+        assert float(line.split()[-2]) == pytest.approx(loss, abs=1e-3)
 
 
 def test_the_head_of_berts_first_files_and_of_the_hubs_cache_is_found(

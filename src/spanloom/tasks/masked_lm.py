@@ -47,6 +47,11 @@ from spanloom.tasks._base import (
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds, bounds_array
 
+_METRICS = {
+    "masked": "inverse_perplexity",
+    "boundary": "boundary_inverse_perplexity",
+    "next_sentence": "next_sentence_inverse_perplexity",
+}
 _SAMPLE = Document("Add 5 ml of the cold buffer .\nMix well .", (), "sample")
 
 
@@ -148,8 +153,8 @@ class MaskedLMTask(LayerTask):
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The geometric mean of the probabilities of the right pieces."""
-        return ("inverse_perplexity",)
+        """The geometric means of the probabilities of what is right; masked pieces come first."""
+        return tuple(_METRICS[name] for name in self.loss_names)
 
     @property
     def loss_names(self) -> tuple[str, ...]:
@@ -263,8 +268,14 @@ class MaskedLMTask(LayerTask):
         return Layer(self.layer)
 
     def score(self, predictor: Predictor, documents: Sequence[Document]) -> MetricValues:
-        """Return the inverse perplexity of masked pieces."""
-        return {"inverse_perplexity": math.exp(-predictor.losses(documents, self.name)["masked"])}
+        """Return the inverse perplexity of each objective: ``exp`` of its negative mean loss."""
+        losses = predictor.losses(documents, self.name)
+        return {_METRICS[name]: math.exp(-losses[name]) for name in self.loss_names}
+
+
+def loss_of(inverse_perplexity: float) -> float:
+    """Return the mean loss in nats per masked piece that a metric of this kind is of."""
+    return -math.log(inverse_perplexity) if inverse_perplexity else math.inf
 
 
 def _first_places(batch: Batch, texts: Sequence[MaskableText]) -> Int[Tensor, " text"]:
