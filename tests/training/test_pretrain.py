@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from spanloom.cli import pretrain as cli
+from spanloom.cli.console import WrongUse
 from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.document import Document, Layer, Span
@@ -326,6 +327,8 @@ def test_other_tasks_and_other_trunks_are_refused(bench):
     ):
         with pytest.raises(RecipeError, match=problem):
             pretrain.check(plan(bench, **changes))
+    with pytest.raises(RecipeError, match=r"casing_embeddings: expected false, .* got true"):
+        pretrain.check(plan(bench, trunk={"casing_embeddings": True}))
     with pytest.raises(RecipeError, match="mask_layer"):
         plan(bench, text={**TEXT, "masking": "layer"})
 
@@ -347,6 +350,15 @@ def named_lines(folder, name):
     jsonl.write(folder / f"{name}.jsonl", documents)
     jsonl.write(folder / name / "train" / "all.jsonl", documents)
     return f"{name}.jsonl", name
+
+
+def test_options_without_effect_are_refused(bench, tmp_path):
+    _, folder = named_lines(bench, "whole")
+    text = {**TEXT, "data": folder, "exclude": ["all:3"]}
+    with pytest.raises(DataError, match=r"'text': exclude: expected raw .*documents \(whole\)"):
+        new_model(plan(bench, text), "cpu")
+    with pytest.raises(WrongUse, match="--cased: expected --vocab-size"):
+        cli.pretrain(bench / "none.yaml", tmp_path / "out", cased=True)
 
 
 def test_a_layer_to_mask_that_no_document_has_is_refused(bench):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.console import write_stdout
+from spanloom.cli.console import WrongUse, write_stdout
 from spanloom.cli.train import print_sizes, refuse_foreign, resumable, resume_command
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def pretrain(
     from spanloom.model.plan import resolve
     from spanloom.training import pretrain as training
 
+    if cased and vocab_size is None:
+        raise WrongUse("--cased: expected --vocab-size N, whose vocabulary it is of, got none")
     refuse_foreign(out)
     logging.disable_progress_bar()
     plan = resolve(recipes.load(source, settings or ()), source.parent)

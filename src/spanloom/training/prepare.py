@@ -217,8 +217,7 @@ def _encode(planned: TaskPlan, task: Task, corpus: SplitCorpus) -> TaskData:
     name = planned.spec.data if examples is None else f"{planned.spec.data}, {examples} examples"
     text = None
     if isinstance(task, MaskedLMTask):
-        layer, labels = task.mask_layer, task.mask_labels
-        text_data.check_mask_layer(task.name, layer, labels, corpus.train)
+        text_data.check_documents(planned, corpus.train)
         rows = list(gold)
         text = TextCorpus.of_tokenized(
             [corpus.tokenized[row] for row in rows], [gold[row].spans for row in rows]

@@ -86,6 +86,11 @@ def check(plan: Plan) -> None:
             )
     if plan.transformer is None or len(plan.embedders) > 1 or plan.levels:
         raise recipe.at("trunk").error("expected a transformer alone, without levels")
+    if plan.transformer.casing_embeddings:
+        raise recipe.at("trunk", 0, "casing_embeddings").error(
+            "expected false, as spelling would betray masked words and is no part of what is "
+            "written, got true; recipes that use the encoder may have it"
+        )
 
 
 def is_first_process() -> bool:

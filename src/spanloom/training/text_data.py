@@ -88,6 +88,18 @@ def read(plan: Plan, task: TaskPlan, pieces: SubwordTokenizer) -> TextData:
     return TextData(text_source, _sample(train, task, plan.recipe.seed), dev)
 
 
+def check_documents(task: TaskPlan, documents: Iterable[Document]) -> None:
+    """Raise ``DataError`` for options of a task that documents in memory cannot follow."""
+    options = task.options
+    assert isinstance(options, MaskingOptions), "pre-training has its options"
+    if options.exclude:
+        raise DataError(
+            f"task {task.name!r}: exclude: expected raw text (*.txt, *.txt.gz, one .jsonl file), "
+            f"of which alone files are left out, got documents ({', '.join(task.sources)})"
+        )
+    check_mask_layer(task.name, options.mask_layer, options.mask_labels, documents)
+
+
 def check_mask_layer(
     task: str, layer: str, labels: Sequence[str], documents: Iterable[Document]
 ) -> None:
