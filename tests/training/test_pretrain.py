@@ -388,6 +388,9 @@ def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     _, lines = run(fresh, out)
     assert AutoModel.from_pretrained(out).config.vocab_size == 70
     assert any("documents" in line for line in lines)
+    card = (out / "README.md").read_text()
+    assert f"transformer: {folder.name}\n" in card
+    assert str(bench) not in card
     again, smaller, lower = (
         pretrain.untrained_encoder(plan(bench), out, vocab_size=size, cased=cased)
         for size, cased in ((70, True), (60, True), (60, False))

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from spanloom.atomic_io import write_folder
 from spanloom.config import recipe as recipes
+from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.text_cache import TextSource
@@ -165,11 +166,16 @@ def save_tokenizer(pieces: SubwordTokenizer, folder: Path, window: int) -> None:
 
 
 def _card(recipe: Recipe) -> str:
+    """Return the README; of folders by their full path, as --vocab-size makes, it has the names."""
+    plain = recipes.to_plain(recipe)
+    for part in plain["trunk"]:
+        if Path(part["transformer"]).is_absolute():
+            part["transformer"] = Path(part["transformer"]).name
     data = ", ".join(recipe.all_sources)
     return (
         f"---\nlibrary_name: transformers\npipeline_tag: fill-mask\n---\n\n"
         f"An encoder that `spanloom pretrain` trained on {data}, by this recipe:\n\n"
-        f"```yaml\n{recipes.dumps(recipe)}```\n"
+        f"```yaml\n{yaml.dump(plain)}```\n"
     )
 
 
