@@ -79,3 +79,22 @@ def test_the_class_without_a_relation_is_left_out_where_the_model_is_chosen():
         negative |= {name: options.negative_label for name, options in classes.items()}
     none = "no_relation"
     assert negative == {"semeval2010": "Other(e1,e2)", "conll04": none, "tacred": none}
+
+
+def test_table_5_with_an_encoder_trained_on_takes_minilms_rows_of_table_5(tmp_path):
+    new, old = (
+        load(ROOT / "papers" / name)
+        for name in ("spanbert-joshi2020/spanrel-table-5.yaml", "spanrel-jiang2020/table-5.yaml")
+    )
+    for corpus in old.base.all_sources:
+        (tmp_path / corpus).mkdir()
+    (tmp_path / "encoders/minilm-spans").mkdir(parents=True)
+    cells = plan(new, tmp_path, lambda keys: {}).cells
+    keys = {
+        trunk: {cell.job.key for cell in cells if cell.variant.trunk == trunk}
+        for trunk in new.spec.trunks
+    }
+    before = plan(old, tmp_path, lambda keys: {}).cells
+    assert keys["minilm"] == {c.job.key for c in before if c.design in ("single", "joint")}
+    assert len(keys["minilm"]) == len(keys["minilm-spans"])
+    assert not keys["minilm"] & keys["minilm-spans"]
