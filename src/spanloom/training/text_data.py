@@ -107,9 +107,11 @@ def check_mask_layer(
 
     Documents are read up to the first one that has. Without spans all portions would be words.
     """
+    if not layer:
+        return
     labels_by_layer: dict[str, set[str]] = {}
     for document in documents:
-        if not layer or layer_spans(document, layer, labels):
+        if layer_spans(document, layer, labels):
             return
         for other in document.layers:
             spans = other.spans
