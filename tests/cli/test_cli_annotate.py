@@ -201,6 +201,11 @@ MISTAKES = {
     "text -o {tmp}/no/x.html": (1, "no folder"),
     "text --to json -o {tmp}/folder": (1, "folder: could not be written"),
     "{tmp}/folder -o {tmp}/x.pdf/out": (1, "x.pdf"),
+    # what a second run would read, or not know what to make of
+    "{tmp}/folder -o {tmp}/folder/out": (2, "expected a place outside of the corpus"),
+    "{tmp}/folder -o {tmp}/folder": (2, "expected a place outside of the corpus"),
+    "{tmp}/folder -o {tmp}/folder/out.jsonl": (2, "expected a place outside of the corpus"),
+    "{tmp}/folder -o {tmp}/folder/out.txt": (2, "expected a place outside of the corpus"),
     "text\udcff": (1, "TEXT: byte 4 (0xff) is not utf-8"),
 }
 

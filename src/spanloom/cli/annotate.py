@@ -208,21 +208,24 @@ def _shards(
         shards = open_shards(folder, out, options.to and to)
         _check_outside(source, out, [shard.target for shard in shards])
         return shards
+    _check_outside(source, out)
     corpus = find_shards(source) if isinstance(source, Path) and source.is_dir() else None
-    if corpus is not None:
-        _check_outside(source, out)
-        source = corpus
-    return [open_single(source, out, to, options.encoding)]
+    return [open_single(corpus or source, out, to, options.encoding)]
 
 
 def _check_outside(source: "Source", out: Path, targets: Iterable[Path] = ()) -> None:
-    """Raise ``WrongUse`` where output would lie in the folder of shards that is read.
+    """Raise ``WrongUse`` where output would lie in the folder of shards or texts that is read.
 
-    A later run would read it, and shards of that name would be lost.
+    A later run, or a resumed one, would read it or could not tell whether texts or shards are
+    meant, and inputs of that name would be lost. Hidden files are never read.
     """
-    if isinstance(source, Path):
-        corpus = source.resolve()
-        if any(target.resolve().is_relative_to(corpus) for target in (out, *targets)):
+    from spanloom.corpora.files import is_hidden
+
+    if not (isinstance(source, Path) and source.is_dir()):
+        return
+    corpus = source.resolve()
+    for target in (path.resolve() for path in (out, *targets)):
+        if target.is_relative_to(corpus) and not is_hidden(target.relative_to(corpus)):
             raise WrongUse(f"-o {out}: expected a place outside of the corpus {source}")
 
 
