@@ -109,6 +109,26 @@ def test_a_string_that_is_not_utf8_is_named_with_its_row():
         next(documents)
 
 
+def test_large_documents_are_written_and_read_in_small_pieces():
+    lines = [jsonl.dumps([Document(f"{n} " * 50_000, name=f"d{n}")]).encode() for n in range(200)]
+    raw = b"".join(parquet_chunks(lines))
+    metadata = pyarrow.parquet.ParquetFile(io.BytesIO(raw)).metadata
+    groups = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    most = max(map(len, lines))
+    assert sum(groups) == 200
+    assert max(groups) * most < 12 * 2**20
+    table, one_group = pyarrow.parquet.read_table(io.BytesIO(raw)), io.BytesIO()
+    pyarrow.parquet.write_table(table, one_group, write_batch_size=1)  # small pages, as Spark's
+    assert pyarrow.parquet.ParquetFile(one_group).metadata.num_row_groups == 1
+    one_group.seek(0)
+    del table
+    before, peak = pyarrow.total_allocated_bytes(), 0
+    for number, document in enumerate(read_parquet(one_group, "x")):
+        assert document.name == f"d{number}"
+        peak = max(peak, pyarrow.total_allocated_bytes() - before)
+    assert peak < sum(map(len, lines)) / 2
+
+
 def test_half_a_character_comes_back_from_standoff():
     document = Document("a\ud800", name="\ud800")
     dataset = to_dataset([document])

@@ -6,7 +6,6 @@ See https://parquet.apache.org. Rows come and go in pieces, so files may be larg
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import IO, Any
 
 from spanloom.document import Document
@@ -14,7 +13,9 @@ from spanloom.errors import FormatError, PackageMissing
 from spanloom.interchange.datasets import STANDOFF, read_rows, storable
 
 SUFFIX = ".parquet"
-_GROUP = 1024  # rows that are read or written at once
+_GROUP_ROWS = 1024  # a group of rows is written at once: so many, or fewer if they are large
+_GROUP_BYTES = 8 * 2**20  # of lines, with which a group ends
+_BATCH_ROWS = 16  # rows that are read at once; files of others may have large ones
 _BUFFER = 2**20  # bytes of a column that are read at once
 
 
@@ -25,7 +26,7 @@ def read_parquet(stream: IO[bytes], path: str) -> Iterator[Document]:
     ``PackageMissing`` without pyarrow.
     """
     with _opened(stream, path) as file:
-        rows = _rows(file.iter_batches(_GROUP), path)
+        rows = _rows(file.iter_batches(_BATCH_ROWS), path)
         yield from (document for _, document in read_rows(rows, "text", path))
 
 
@@ -59,11 +60,24 @@ def parquet_chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
     schema = pyarrow.schema([(name, pyarrow.string()) for name in ("name", "text", STANDOFF)])
     sink = _Sink()
     with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(sink, "w"), schema) as writer:
-        stream = iter(lines)
-        while group := list(islice(stream, _GROUP)):
+        for group in _groups(lines):
             writer.write_table(pyarrow.table(_columns(group), schema))
             yield sink.take()
     yield sink.take()
+
+
+def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Yield the lines of each group of rows; these depend on nothing but the lines."""
+    group: list[bytes] = []
+    num_bytes = 0
+    for line in lines:
+        group.append(line)
+        num_bytes += len(line)
+        if len(group) == _GROUP_ROWS or num_bytes >= _GROUP_BYTES:
+            yield group
+            group, num_bytes = [], 0
+    if group:
+        yield group
 
 
 def _rows(batches: Iterable[Any], path: str) -> Iterator[dict[str, Any]]:
