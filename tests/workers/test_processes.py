@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from spanloom.workers import executors
 from spanloom.workers.executors import Answer, LocalWorkers
 from spanloom.workers.frames import read_frame, write_frame
 from spanloom.workers.ordered import in_order
@@ -110,6 +111,29 @@ def test_a_worker_that_was_killed_while_it_waited(workers):
     worker.process.wait()
     time.sleep(0.1)
     assert list(in_order(workers, [b"second"]))[0].endswith(b"dnoces")
+
+
+def test_a_worker_that_does_not_react_is_killed(monkeypatch):
+    """Also if ctrl-C came while a job was sent to it."""
+    monkeypatch.setattr(executors, "_PATIENCE", 0.2)
+    workers = LocalWorkers(1, COMMAND)
+    workers.start("a", b"first")
+    workers.wait()
+    (worker,) = workers._idle
+    worker.process.send_signal(signal.SIGSTOP)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            workers.start("b", bytes(10_000_000))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    workers.close()
+    assert worker.process.returncode == -signal.SIGKILL
 
 
 def test_workers_end_with_the_process_that_started_them():

@@ -7,7 +7,9 @@ import os
 import queue
 import subprocess
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +22,7 @@ ONE_THREAD = {
     "OMP_WAIT_POLICY": "PASSIVE",
     "TOKENIZERS_PARALLELISM": "false",
 }
+_PATIENCE = 5.0  # seconds that workers have to stop by themselves until they are killed
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +94,19 @@ class LocalWorkers:
         worker = self._busy.pop(answer.key)
         if answer.content is None:
             worker.stop()
-            worker.process.wait()
+            worker.join(_PATIENCE)
         else:
             self._idle.append(worker)
         return answer
 
     def close(self) -> None:
-        """Ask all workers to stop, and wait for them."""
+        """Ask all workers to stop, and wait for them; those that do not react are killed."""
         workers = [*self._idle, *self._busy.values()]
         for worker in workers:
             worker.stop()
+        deadline = time.monotonic() + _PATIENCE
         for worker in workers:
-            worker.process.wait()
+            worker.join(max(0.0, deadline - time.monotonic()))
 
 
 class _Worker:
@@ -137,11 +141,20 @@ class _Worker:
 
     def stop(self) -> None:
         """End the worker's input, upon which it stops."""
-        assert self.process.stdin is not None
+        stdin = self.process.stdin
+        assert stdin is not None
+        # the rest of a job whose sending was interrupted may not fit into the pipe
+        os.set_blocking(stdin.fileno(), False)
+        with suppress(BrokenPipeError, BlockingIOError):
+            stdin.close()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end of the process, which is killed if it takes longer."""
         try:
-            self.process.stdin.close()
-        except BrokenPipeError:
-            pass
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
