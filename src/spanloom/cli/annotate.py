@@ -250,7 +250,10 @@ def _executor(
     if options.ray is not None:
         from spanloom.workers.ray_workers import RayWorkers
 
-        return RayWorkers(options.workers, options.ray, partial(make_answerer, spec))
+        cluster = RayWorkers(options.workers, options.ray, partial(make_answerer, spec))
+        if options.workers is not None and cluster.size < options.workers:
+            log(f"--workers {options.workers}: the cluster has cores for {cluster.size}")
+        return cluster
     num_bytes = sum(shard.size for shard in shards)
     size = options.workers or default_workers(num_bytes, options.device)
     if size == 1:

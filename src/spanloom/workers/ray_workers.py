@@ -16,7 +16,8 @@ class RayWorkers:
     def __init__(self, size: int | None, address: str, make: Callable[[], Answerer]) -> None:
         """Connect to ``address``; ``make``, called in each actor, returns what answers its jobs.
 
-        ``size`` None is one actor per core of the cluster.
+        ``size`` None is one actor per free core of the cluster; more than that would wait, with
+        their jobs, until others leave.
 
         Raises ``ClusterError`` where no cluster can be reached, ``PackageMissing`` without Ray.
         """
@@ -33,10 +34,20 @@ class RayWorkers:
                 ray.init(num_cpus=size, include_dashboard=False, runtime_env=environment)
             else:
                 ray.init(address=address, runtime_env=environment)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise ClusterError(f"no Ray cluster at {address}: {error}") from error
-        self.size = size or int(self._ray.cluster_resources().get("CPU", 1))
+            num_cores = self._count_cores()
+        except Exception as error:  # Ray raises bare ones, too, such as for a node's slow start
+            problem = " ".join(str(error).split())
+            raise ClusterError(f"no Ray cluster at {address}: {problem}") from error
+        self.size = min(size or num_cores, num_cores)
         self._actor: Any = ray.remote(num_cpus=1)(_Actor)
+
+    def _count_cores(self) -> int:
+        """Return how many cores are free; all of the cluster's where it does not say, or none is.
+
+        What is free becomes known a moment after a cluster has begun.
+        """
+        free = int(self._ray.available_resources().get("CPU", 0))
+        return free or int(self._ray.cluster_resources().get("CPU", 1))
 
     def start(self, key: str, content: bytes) -> None:
         """Start a job in an idle actor, or in a new one."""
