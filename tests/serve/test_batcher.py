@@ -196,6 +196,7 @@ class Stepping(Direct):
     def __init__(self, fake):
         super().__init__(fake)
         self.door, self.begun, self.fake = threading.Event(), 0, fake
+        self.killed_from_outside = 0  # so many batches more
         self.door.set()
 
     def begin(self):
@@ -209,6 +210,9 @@ class Stepping(Direct):
                 self.fake.batches.append(["stopped"])
                 raise Cancelled
             threading.Event().wait(0.001)
+        if self.killed_from_outside:
+            self.killed_from_outside -= 1
+            raise ProcessLost
         if any("k" in document.text for document in documents):
             raise ProcessLost
         return super().annotate(request, documents, is_over)
@@ -283,6 +287,16 @@ def test_a_text_that_ends_the_model_fails_alone(fake, caplog):
         assert batcher.is_ready
         assert (engine.begun, batcher.tally.lost) == (3, 2)  # once in the batch, once by itself
     assert "secret" not in caplog.text
+
+
+def test_a_text_whose_process_was_killed_from_outside_is_annotated_by_the_next(fake):
+    with stepping(fake) as (engine, batcher):
+        engine.killed_from_outside = 1
+        assert batcher.submit(request_for("a")).result(30) == ("A",)
+        assert (engine.begun, batcher.tally.lost, batcher.tally.failed) == (2, 1, 0)
+        with pytest.raises(AnnotationFailed):  # this one ends every process
+            batcher.submit(request_for("k")).result(30)
+        assert (engine.begun, batcher.tally.lost, batcher.tally.failed) == (4, 3, 1)
 
 
 def test_while_a_model_is_replaced_it_is_neither_ready_nor_live(fake):

@@ -115,8 +115,11 @@ class ModelThread:
         self._engine.begin()
         self._is_warm, self._is_lost = True, False
 
-    def _answer(self, texts: Sequence[Text]) -> None:
-        """Annotate compatible texts in one batch; if that fails, one by one."""
+    def _answer(self, texts: Sequence[Text], *, is_retry: bool = False) -> None:
+        """Annotate compatible texts in one batch; if that fails, one by one.
+
+        ``is_retry``: a process was lost with them before.
+        """
         texts = [text for text in texts if text.is_wanted]
         if not texts:
             return
@@ -129,6 +132,11 @@ class ModelThread:
             self._answer_singly(texts, str(error))
         except ProcessLost:
             self._replace_process(texts)
+            if is_retry and len(texts) == 1:
+                self._fail(texts[0], "it ended the model process twice")
+                return
+            for text in _by_size(texts):  # anyone may have killed the process: each has a retry
+                self._answer([text], is_retry=True)
         else:
             self.tally.batches += 1  # first, as clients with a reply may ask for the tally next
             self.tally.texts += len(texts)
@@ -155,25 +163,29 @@ class ModelThread:
     def _answer_singly(self, texts: Sequence[Text], failure: str | None = None) -> None:
         """Annotate the texts of a batch one by one, short ones first; a single one fails."""
         if len(texts) > 1:
-            for text in sorted(texts, key=lambda text: text.size):
+            for text in _by_size(texts):
                 self._answer([text])
         elif failure is not None:
             self._fail(texts[0], failure)
 
     def _replace_process(self, texts: Sequence[Text]) -> None:
-        """Start another process and go on with a batch; raises ``ProcessLost``."""
+        """Start another process after one was lost with a batch; raises ``ProcessLost``."""
         self.tally.lost += 1
         self._is_warm, self._is_lost = False, True
         if not self._is_aborted:
             _LOG.error("the model process was lost with %d texts; another is begun", len(texts))
         self._begin()
-        self._answer_singly(texts, "it ended the model process")
 
     def _fail(self, text: Text, failure: str) -> None:
         """Fail the request of a text."""
         _LOG.error("a text of %d characters could not be annotated: %s", text.size, failure)
         self.tally.failed += 1
         text.job.fail(AnnotationFailed(text.index))
+
+
+def _by_size(texts: Sequence[Text]) -> list[Text]:
+    """Return texts, short ones first."""
+    return sorted(texts, key=lambda text: text.size)
 
 
 def _compatible(batch: Sequence[Text]) -> Iterator[list[Text]]:
