@@ -1,6 +1,8 @@
 """The manifest of a corpus, how many workers there are, and what is said of the time left."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,14 +10,22 @@ from spanloom.atomic_io import MANIFEST
 from spanloom.cli import worker_count
 from spanloom.cli.manifest import LOG, open_manifest
 from spanloom.cli.progress_log import ProgressLog
+from spanloom.cli.shards import find_shards
+from spanloom.cli.stores import StoredFile, open_store
+from spanloom.document import Document
 from spanloom.errors import StorageError
+from spanloom.formats import jsonl
 
 WORK = {"model": "a", "form": "json"}
 
 
 def add(manifest, name):
     (manifest.folder / name).write_text(name)
-    manifest.add(name, 7, 3, manifest.folder / name)
+    manifest.add(name, 7, 3, manifest.folder / name, "v1")
+
+
+def has(manifest, name, size=7, version="v1"):
+    return manifest.has(name, size, lambda: version)
 
 
 def test_a_shard_that_is_done_stays_done(tmp_path):
@@ -30,11 +40,14 @@ def test_a_shard_that_is_done_stays_done(tmp_path):
     with (tmp_path / LOG).open("ab") as log:
         log.write(b'{"name": "c.jsonl", "input_by')  # torn
     with open_manifest(tmp_path, WORK, resume=True) as manifest:
-        assert manifest.has("a.jsonl", 7)
-        assert not manifest.has("a.jsonl", 8)
-        assert not manifest.has("c.jsonl", 7)
+        assert has(manifest, "a.jsonl")
+        assert not has(manifest, "a.jsonl", size=8)
+        assert not has(manifest, "a.jsonl", version="v2")  # another input of the same size
+        assert not has(manifest, "c.jsonl")
+        (tmp_path / "b.jsonl").write_text("b.js")  # cut off
+        assert not has(manifest, "b.jsonl")
         (tmp_path / "b.jsonl").unlink()
-        assert not manifest.has("b.jsonl", 7)
+        assert not has(manifest, "b.jsonl")
         add(manifest, "b.jsonl")
         add(manifest, "c.jsonl")
         manifest.finish(["a.jsonl", "b.jsonl", "c.jsonl"])
@@ -45,6 +58,34 @@ def test_a_shard_that_is_done_stays_done(tmp_path):
         assert list(manifest.done) == ["a.jsonl", "b.jsonl", "c.jsonl"]
     with open_manifest(tmp_path, WORK, resume=False) as manifest:
         assert not manifest.done
+
+
+def test_versions_of_files(tmp_path):
+    jsonl.write(tmp_path / "a.jsonl", [Document("Stir.")])
+    versions = []
+    for text in ("Stir.", "Spin.", "Stir."):
+        jsonl.write(tmp_path / "a.jsonl", [Document(text)])
+        (file,) = find_shards(tmp_path).files
+        versions.append(file.fingerprint())
+    assert versions[0] == versions[2] != versions[1]
+    store = open_store("memory://versions/in")
+    infos = ({"size": 5, "ETag": '"1"'}, {"size": 5, "ETag": '"2"'}, {"size": 5})
+    for info, version in zip(infos, ('etag:"1"', 'etag:"2"', None), strict=True):
+        fs = SimpleNamespace(find=lambda _, info=info, **__: {"/versions/in/a": info})
+        assert replace(store, fs=fs).files() == {"a": StoredFile(5, version)}
+
+
+def test_a_manifest_without_fingerprints_is_still_read(tmp_path):
+    with open_manifest(tmp_path, WORK, resume=False) as manifest:
+        add(manifest, "a.jsonl")
+        manifest.finish(["a.jsonl"])
+    content = json.loads((tmp_path / MANIFEST).read_bytes())
+    for key in ("output_bytes", "input_fingerprint"):
+        del content["shards"][0][key]
+    (tmp_path / MANIFEST).write_text(json.dumps(content))
+    with open_manifest(tmp_path, WORK, resume=True) as manifest:
+        assert has(manifest, "a.jsonl", version="v2")
+        assert not has(manifest, "a.jsonl", size=8)
 
 
 def test_other_work_and_other_files(tmp_path):

@@ -1,13 +1,13 @@
 """Where the files of ``annotate -o OUT`` go once they are complete: they stay, or go to a store."""
 
-from collections.abc import Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from spanloom.cli.console import log
-from spanloom.cli.stores import StorePath
+from spanloom.cli.stores import StoredFile, StorePath
 
 
 class Destination(Protocol):
@@ -18,8 +18,8 @@ class Destination(Protocol):
     def shown(self, path: Path) -> str:
         """Return how messages call a file or folder of the output."""
 
-    def has(self, path: Path) -> bool:
-        """Return whether an earlier run left a complete file there."""
+    def num_bytes(self, path: Path) -> int | None:
+        """Return the bytes of the file that an earlier run left there, None if there is none."""
 
     def publish(self, path: Path) -> None:
         """Take over a complete file, in place of an earlier one."""
@@ -43,9 +43,9 @@ class LocalDestination:
         """Return the path."""
         return str(path)
 
-    def has(self, path: Path) -> bool:
-        """Return whether it is a file."""
-        return path.is_file()
+    def num_bytes(self, path: Path) -> int | None:
+        """Return the bytes of the file."""
+        return path.stat().st_size if path.is_file() else None
 
     def publish(self, path: Path) -> None:
         """Do nothing: the file is there."""
@@ -70,17 +70,18 @@ class StoreDestination:
     is_remote = True
 
     @cached_property
-    def _names_before(self) -> Set[str]:
-        """The names that the store had when they were first asked for, by one listing."""
-        return self.store.files().keys()
+    def _files_before(self) -> Mapping[str, StoredFile]:
+        """The files that the store had when they were first asked for, by one listing."""
+        return self.store.files()
 
     def shown(self, path: Path) -> str:
         """Return the URL."""
         return self._at(path).url
 
-    def has(self, path: Path) -> bool:
-        """Return whether the store had it before this run."""
-        return path.relative_to(self.local).as_posix() in self._names_before
+    def num_bytes(self, path: Path) -> int | None:
+        """Return the bytes that it had in the store before this run."""
+        file = self._files_before.get(path.relative_to(self.local).as_posix())
+        return None if file is None else file.size
 
     def publish(self, path: Path) -> None:
         """Upload the file."""

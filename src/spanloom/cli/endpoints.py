@@ -11,13 +11,22 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 
 from spanloom.atomic_io import report_os_errors
 from spanloom.cli.console import WrongUse, log
 from spanloom.cli.destination import Destination, LocalDestination, StoreDestination
 from spanloom.cli.inputs import check_one_kind, is_shard
-from spanloom.cli.shards import Reader, Shard, ShardFile, ShardFolder, Source, read_file
+from spanloom.cli.shards import (
+    Reader,
+    Shard,
+    ShardFile,
+    ShardFolder,
+    Source,
+    no_fingerprint,
+    read_file,
+)
 from spanloom.cli.stores import StorePath, is_url, is_web, open_store
 from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
@@ -85,16 +94,21 @@ def _source(store: StorePath, inbox: Path) -> Path | ShardFolder:
     if not store.is_folder():
         store.download(inbox / name)
         return inbox / name
-    sizes = store.files()
-    check_one_kind(store.url, map(Path, sizes))
-    if any(file.endswith(".txt") and not is_hidden(PurePath(file)) for file in sizes):
-        for file in sizes:
+    files = store.files()
+    check_one_kind(store.url, map(Path, files))
+    if any(file.endswith(".txt") and not is_hidden(PurePath(file)) for file in files):
+        for file in files:
             store.child(file).download(inbox / name / file)
         return inbox / name
     shards = tuple(
-        ShardFile(file, size, _download_and_read(store.child(file), inbox / name / file, file))
-        for file, size in sizes.items()
-        if is_shard(PurePath(file)) and not is_hidden(PurePath(file))
+        ShardFile(
+            path,
+            file.size,
+            _download_and_read(store.child(path), inbox / name / path, path),
+            partial(str, file.fingerprint) if file.fingerprint else no_fingerprint,
+        )
+        for path, file in files.items()
+        if is_shard(PurePath(path)) and not is_hidden(PurePath(path))
     )
     if not shards:
         wanted = "*.txt, *.jsonl, *.jsonl.gz and *.parquet"

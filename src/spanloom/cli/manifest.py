@@ -4,7 +4,8 @@
 beside it has a line per shard that is done, after a line that says what the work is::
 
     {"format": 1, "work": {"model": "5f70…", "tasks": "ner", "form": "json"}}
-    {"name": "a.jsonl", "input_bytes": 8123, "documents": 60, "output": "a.jsonl", "sha256": "9a…"}
+    {"name": "a.jsonl", "input_bytes": 8123, "documents": 60, "output": "a.jsonl", "sha256": "9a…",
+     "output_bytes": 9410, "input_fingerprint": "sha256:e3…"}
 
 A shard's file is complete before its line is written, so a complete line counts.
 """
@@ -23,6 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from spanloom.atomic_io import MANIFEST, report_os_errors, write_all, write_file
 from spanloom.cli.destination import Destination, LocalDestination
+from spanloom.cli.shards import Fingerprint
 from spanloom.errors import StorageError
 from spanloom.file_lock import LockHeld, open_locked
 from spanloom.progress import check_same, complete_lines, head_line, json_line
@@ -34,13 +36,19 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND
 
 @dataclass(frozen=True, slots=True)
 class DoneShard:
-    """A shard that is done: its name and bytes, its documents, its output and that one's hash."""
+    """A shard that is done: its name and bytes, its documents, its output and that one's hash.
+
+    ``input_fingerprint`` tells versions of the input apart: a hash, or what a store has. None is
+    unknown, as both last fields are in manifests of versions that had none.
+    """
 
     name: str
     input_bytes: int
     documents: int
     output: str
     sha256: str
+    output_bytes: int | None = None
+    input_fingerprint: str | None = None
 
 
 _DONE = TypeAdapter(DoneShard)
@@ -57,20 +65,44 @@ class Manifest:
     done: dict[str, DoneShard] = field(default_factory=dict)
     _published: float = 0.0
 
-    def has(self, name: str, input_bytes: int) -> bool:
-        """Return whether a shard is done: its input has the same size, its output is there."""
+    def has(self, name: str, input_bytes: int, fingerprint: Fingerprint) -> bool:
+        """Return whether a shard is done: its input is the same, its output is there as it was.
+
+        ``fingerprint`` is called if all else is the same, since it may read the whole input.
+        """
         shard = self.done.get(name)
         if shard is None or shard.input_bytes != input_bytes:
             return False
-        return self.destination.has(self.folder / shard.output)
+        output_bytes = self.destination.num_bytes(self.folder / shard.output)
+        if output_bytes is None or shard.output_bytes not in (None, output_bytes):
+            return False
+        return shard.input_fingerprint is None or shard.input_fingerprint == fingerprint()
 
-    def add(self, name: str, input_bytes: int, documents: int, output: Path) -> None:
-        """Note that a shard is done, and flush that to the disk; raises ``StorageError``."""
+    def add(
+        self,
+        name: str,
+        input_bytes: int,
+        documents: int,
+        output: Path,
+        fingerprint: str | None,
+    ) -> None:
+        """Note that a shard is done, and flush that to the disk; raises ``StorageError``.
+
+        ``fingerprint`` is that of the input before it was read.
+        """
         with report_os_errors(output):
             with output.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             relative = output.relative_to(self.folder).as_posix()
-            self.done[name] = DoneShard(name, input_bytes, documents, relative, digest)
+            self.done[name] = DoneShard(
+                name,
+                input_bytes,
+                documents,
+                relative,
+                digest,
+                output.stat().st_size,
+                fingerprint,
+            )
             write_all(self.log, json_line(asdict(self.done[name])))
             os.fsync(self.log)
         if time.monotonic() - self._published >= PUBLISHING:

@@ -82,11 +82,15 @@ def check(source: Source, out: Path, to: str) -> None:
 
 @dataclass(slots=True)
 class _OpenShard:
-    """A shard in progress: its work, what closes its files, and up to which byte it was sent."""
+    """A shard in progress: its work, what closes its files, and up to which byte it was sent.
+
+    ``fingerprint`` is that of the input before it was read.
+    """
 
     shard: Shard
     under_way: Work
     files: ExitStack
+    fingerprint: str | None
     sent_bytes: int = 0
 
 
@@ -120,7 +124,7 @@ class _Run:
         """Yield a message for each stretch that is still to be annotated."""
         is_first = True
         for shard in self.shards:
-            if self.manifest is not None and self.manifest.has(shard.name, shard.size):
+            if self._is_done(shard):
                 self._progress.skip(shard.size)
                 continue
             opened = self._begin(shard)
@@ -170,6 +174,11 @@ class _Run:
     def _shown_out(self) -> str:
         return self.output.destination.shown(self.output.out)
 
+    def _is_done(self, shard: Shard) -> bool:
+        """Return whether an earlier run did a shard, as the manifest says."""
+        manifest = self.manifest
+        return manifest is not None and manifest.has(shard.name, shard.size, shard.fingerprint)
+
     def _begin(self, shard: Shard) -> _OpenShard:
         """Open the work of a shard; raises ``StorageError``."""
         if self.output.is_corpus:
@@ -180,7 +189,8 @@ class _Run:
         part = _part(shard, self.output.to)
         files = ExitStack()
         under_way = files.enter_context(open_work(part, work, resume=self.output.resume))
-        opened = _OpenShard(shard, under_way, files)
+        fingerprint = None if self.manifest is None else shard.fingerprint()
+        opened = _OpenShard(shard, under_way, files, fingerprint)
         self._open.append(opened)
         if self.manifest is None:
             _tell_begun(under_way, self.output)
@@ -200,7 +210,8 @@ class _Run:
         self._open.remove(opened)
         opened.files.close()
         if self.manifest is not None:
-            self.manifest.add(shard.name, shard.size, under_way.done.inputs, shard.target)
+            count = under_way.done.inputs
+            self.manifest.add(shard.name, shard.size, count, shard.target, opened.fingerprint)
 
 
 def _part(shard: Shard, to: str) -> Path:

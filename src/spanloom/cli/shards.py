@@ -1,9 +1,11 @@
 """The parts of a corpus that ``spanloom annotate -o OUT`` reads, and what each becomes."""
 
 import gzip
+import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO
@@ -21,9 +23,18 @@ from spanloom.interchange.parquet import count_rows, read_parquet
 _LINES, _ZIPPED, _PARQUET = SHARD_SUFFIXES
 
 
+Fingerprint = Callable[[], str | None]
+
+
+def no_fingerprint() -> None:
+    """Return None: nothing tells versions of an input apart."""
+
+
 @dataclass(slots=True)
 class Shard:
     """Documents that become one output, ``target``, of the form ``to``.
+
+    ``fingerprint`` returns what tells versions of the input apart, None if nothing does.
 
     ``size`` and ``position`` are bytes of the input: all, 0 if unknown, and those read so far.
     ``name`` is how the manifest calls it, "" for the only shard.
@@ -35,6 +46,7 @@ class Shard:
     name: str = ""
     size: int = 0
     position: int = 0
+    fingerprint: Fingerprint = no_fingerprint
     _begun: Iterator[Document] | None = None
 
     def begin(self) -> None:
@@ -54,11 +66,15 @@ Reader = Callable[[Shard], Iterator[Document]]
 
 @dataclass(frozen=True, slots=True)
 class ShardFile:
-    """A file of a folder of shards: its name below that, its bytes, and what reads it."""
+    """A file of a folder of shards: its name below that, its bytes, and what reads it.
+
+    ``fingerprint`` is that of ``Shard``.
+    """
 
     name: str
     size: int
     read: Reader
+    fingerprint: Fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +100,7 @@ def find_shards(folder: Path) -> ShardFolder | None:
     paths = sorted(path for path in visible(folder) if is_shard(path) and path.is_file())
     names = [path.relative_to(folder).as_posix() for path in paths]
     files = tuple(
-        ShardFile(name, path.stat().st_size, read_file(path, name))
+        ShardFile(name, path.stat().st_size, read_file(path, name), partial(_hash, path))
         for name, path in zip(names, paths, strict=True)
     )
     return ShardFolder(folder.name, files) if files else None
@@ -102,7 +118,9 @@ def open_shards(folder: ShardFolder, out: Path, to: str | None) -> list[Shard]:
         if target in shards:
             names = f"{shards[target].name} and {file.name}"
             raise WrongUse(f"{folder.name}: {names} would both become {target}; rename one of them")
-        shards[target] = Shard(file.read, target, form, file.name, file.size)
+        shards[target] = Shard(
+            file.read, target, form, file.name, file.size, fingerprint=file.fingerprint
+        )
     return list(shards.values())
 
 
@@ -179,6 +197,15 @@ def read_file(path: Path, name: str) -> Reader:
             raise FormatError(str(path), None, f"cannot be read: {error}") from error
 
     return read_shard
+
+
+def _hash(path: Path) -> str:
+    """Return the SHA-256 of a file: hashing takes little beside annotating what it holds."""
+    try:
+        with path.open("rb") as stream:
+            return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
 
 
 def _position(stream: IO[bytes], path: Path) -> Callable[[int], int]:

@@ -6,7 +6,7 @@ downloaded to local files, and local files that are complete are uploaded.
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -21,6 +21,8 @@ _IN_EXTRA = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "ht
 # Protocols of real folders, which must be made, and where a file is renamed at once. In buckets an
 # object appears when all of it is there, and making a folder may make a bucket of a wrong name.
 _WITH_FOLDERS = ("file", "dir", "memory", "sftp", "ssh", "smb", "hdfs", "webdav", "ftp")
+# what stores call a file's hash, or the time when it was changed; the first is the best
+_VERSION_KEYS = ("md5Hash", "ETag", "etag", "LastModified", "last_modified", "mtime", "created")
 _PROBE = ".spanloom-probe"
 _LOGGERS = ("fsspec", "s3fs", "gcsfs", "aiobotocore", "botocore", "google")
 
@@ -33,6 +35,14 @@ def is_url(text: str) -> bool:
 def is_web(url: str) -> bool:
     """Return whether a URL is one of the web, where files can be read and have no folders."""
     return url.rpartition("::")[2].partition("://")[0].lower() in _WEB
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """The bytes of a file of a store, 0 if unknown, and what tells its versions apart, if known."""
+
+    size: int
+    fingerprint: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +72,22 @@ class StorePath:
         with _reading(self.url):
             return not is_web(self.url) and bool(self.fs.isdir(self.path))
 
-    def files(self) -> dict[str, int]:
-        """Return the bytes of all files below this folder by relative name, sorted.
+    def files(self) -> dict[str, StoredFile]:
+        """Return all files below this folder by relative name, sorted.
 
         Raises ``DataError``, also for a name that would lead out of a local folder.
         """
         with _reading(self.url):
             infos = self.fs.find(self.path, detail=True)
         root = self.path.rstrip("/")
-        sizes = {
-            path.removeprefix(root).lstrip("/"): info.get("size") or 0
+        files = {
+            path.removeprefix(root).lstrip("/"): StoredFile(info.get("size") or 0, _version(info))
             for path, info in infos.items()
         }
-        for name in sizes:
+        for name in files:
             if ".." in PurePosixPath(name).parts or "\0" in name:
                 raise DataError(f"{self.url}: the name {name!r} leads out of the folder")
-        return dict(sorted(sizes.items()))
+        return dict(sorted(files.items()))
 
     def num_bytes(self) -> int:
         """Return the bytes of a file, 0 if unknown; raises ``DataError``."""
@@ -141,6 +151,12 @@ def open_store(url: str) -> StorePath | Path:
             raise PackageMissing(url, _IN_EXTRA[schemes[-1]], "stores") from error
         raise
     return Path(path) if type(fs) is LocalFileSystem else StorePath(url, fs, path)
+
+
+def _version(info: Mapping[str, Any]) -> str | None:
+    """Return what tells the versions of a file apart, by the first such field of fsspec's info."""
+    key = next((key for key in _VERSION_KEYS if info.get(key)), None)
+    return None if key is None else f"{key.lower()}:{info[key]}"
 
 
 def _protocol(fs: Any) -> str:
