@@ -8,13 +8,18 @@ import pytest
 
 from spanloom.atomic_io import MANIFEST
 from spanloom.cli import worker_count
+from spanloom.cli.finished import OutputJob
 from spanloom.cli.manifest import LOG, open_manifest
+from spanloom.cli.outputs import ShownLayers
 from spanloom.cli.progress_log import ProgressLog
-from spanloom.cli.shards import find_shards
+from spanloom.cli.resumable import annotate_into
+from spanloom.cli.shards import find_shards, open_shards
 from spanloom.cli.stores import StoredFile, open_store
 from spanloom.document import Document
 from spanloom.errors import StorageError
 from spanloom.formats import jsonl
+from spanloom.model import stretches
+from spanloom.workers.executors import Answer
 
 WORK = {"model": "a", "form": "json"}
 
@@ -58,6 +63,67 @@ def test_a_shard_that_is_done_stays_done(tmp_path):
         assert list(manifest.done) == ["a.jsonl", "b.jsonl", "c.jsonl"]
     with open_manifest(tmp_path, WORK, resume=False) as manifest:
         assert not manifest.done
+
+
+class Echo:
+    """Workers that return the documents as they are."""
+
+    def __init__(self, size):
+        self.size, self.jobs, self.most, self.running = size, 0, 0, []
+
+    def start(self, key, content):
+        self.running.append((key, content))
+        self.jobs, self.most = self.jobs + 1, max(self.most, len(self.running))
+
+    def wait(self):
+        key, content = self.running.pop(0)
+        head, _, body = content.partition(b"\n")
+        described = {"line": "echo", "work": {"compute": "c"}, "doubts": {}}
+        answer = described if b"description" in head else {"compute": "c"}
+        return Answer(key, json.dumps(answer).encode() + b"\n" + body)
+
+    def close(self):
+        pass
+
+
+def echo(folder, out, executor, resume=False):
+    shards = open_shards(find_shards(folder), out, None)
+    shown = ShownLayers(None)
+    job = OutputJob("json", out, "x", {}, shown, resume, "again", folder, is_corpus=True)
+    annotate_into(executor, shards, job)
+
+
+def test_a_short_input_needs_one_worker(tmp_path):
+    (tmp_path / "in").mkdir()
+    jsonl.write(tmp_path / "in" / "a.jsonl", [Document("Stir.", name="1")])
+    executor = Echo(2)
+    echo(tmp_path / "in", tmp_path / "out", executor)
+    assert (executor.jobs, executor.most) == (2, 1)  # the description, and the document
+    assert [document.name for document in jsonl.read(tmp_path / "out" / "a.jsonl")] == ["1"]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_every_shard_comes_to_its_end(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(stretches, "_MAX_WORDS", 4)
+    (tmp_path / "in").mkdir()
+    for name, count in (("a", 3), ("b", 0), ("c", 1), ("d", 0)):
+        many = [Document("Stir it. " * 2, name=f"{name}{n}") for n in range(count)]
+        jsonl.write(tmp_path / "in" / f"{name}.jsonl", many)
+    echo(tmp_path / "in", tmp_path / "out", Echo(size))
+    content = json.loads((tmp_path / "out" / MANIFEST).read_bytes())
+    assert [(shard["name"][0], shard["documents"]) for shard in content["shards"]] == [
+        ("a", 3),
+        ("b", 0),
+        ("c", 1),
+        ("d", 0),
+    ]
+    again = Echo(size)
+    echo(tmp_path / "in", tmp_path / "out", again, resume=True)
+    assert again.jobs == 1  # all is done
+    text = (tmp_path / "in" / "a.jsonl").read_text().replace("Stir", "Spin")
+    (tmp_path / "in" / "a.jsonl").write_text(text)  # of the same size
+    echo(tmp_path / "in", tmp_path / "out", again, resume=True)
+    assert "Spin" in (tmp_path / "out" / "a.jsonl").read_text()
 
 
 def test_versions_of_files(tmp_path):

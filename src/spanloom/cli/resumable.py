@@ -84,6 +84,7 @@ def check(source: Source, out: Path, to: str) -> None:
 class _OpenShard:
     """A shard in progress: its work, what closes its files, and up to which byte it was sent.
 
+    ``pending`` stretches were sent and not answered; ``is_read``: no other will be sent.
     ``fingerprint`` is that of the input before it was read.
     """
 
@@ -92,11 +93,13 @@ class _OpenShard:
     files: ExitStack
     fingerprint: str | None
     sent_bytes: int = 0
+    pending: int = 0
+    is_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Documents that were sent to a worker; without documents it ends its shard."""
+    """Documents that were sent to a worker."""
 
     opened: _OpenShard
     lines: Sequence[bytes]
@@ -136,20 +139,20 @@ class _Run:
             for stretch in cut_stretches(documents, done=done.units):
                 yield self._send(opened, [_line(doc) for doc in stretch], first=is_first)
                 is_first = False
-            yield self._send(opened, [], first=False)
+            opened.is_read = True
+            self._end_if_done(opened)
 
     def commit(self, answer: bytes) -> None:
         """Keep the answer to the oldest message that has none yet."""
         sent = self._sent.popleft()
         lines = parse_stretch(answer, self.description.work["compute"])
-        if not sent.lines:
-            self._end(sent.opened)
-            return
         under_way = sent.opened.under_way
         for read, written in zip(sent.lines, lines, strict=True):
             under_way.add(read, written)
         under_way.acknowledge()
         self._progress.add(len(lines), sent.num_bytes)
+        sent.opened.pending -= 1
+        self._end_if_done(sent.opened)
 
     def finish(self) -> None:
         """Write the manifest, if there is one; raises ``StorageError``."""
@@ -200,7 +203,16 @@ class _Run:
         position = opened.shard.position
         self._sent.append(_Stretch(opened, lines, position - opened.sent_bytes))
         opened.sent_bytes = position
+        opened.pending += 1
         return stretch_message(lines, first=first)
+
+    def _end_if_done(self, opened: _OpenShard) -> None:
+        """End a shard that is read to its end and has all answers, whichever came last.
+
+        No worker is asked: a second one would be started for the end of a short input alone.
+        """
+        if opened.is_read and not opened.pending:
+            self._end(opened)
 
     def _end(self, opened: _OpenShard) -> None:
         """Write a shard's output from its finished documents, and note it in the manifest."""
