@@ -126,6 +126,26 @@ def test_every_shard_comes_to_its_end(tmp_path, monkeypatch, size):
     assert "Spin" in (tmp_path / "out" / "a.jsonl").read_text()
 
 
+def test_files_that_are_not_read_and_outputs_without_input_are_told(tmp_path, capsys):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        jsonl.write(folder / name, [Document("Stir.", name="1")])
+    echo(folder, out, Echo(1))
+    find_shards(folder).log_ignored()
+    assert "not read" not in capsys.readouterr().err
+    for name in ("UP.JSONL", "x.jsonl.bz2", "x.parquet.gz", ".x.jsonl.bz2", "README.md"):
+        (folder / name).touch()
+    (folder / "test-evaluations.jsonl").touch()
+    find_shards(folder).log_ignored()
+    told = "in: not read: UP.JSONL, x.jsonl.bz2, x.parquet.gz; expected names that end in .jsonl"
+    assert capsys.readouterr().err == f"{told} or .jsonl.gz or .parquet\n"
+    (folder / "b.jsonl").unlink()
+    for resume in (True, False):
+        echo(folder, out, Echo(1), resume)
+        assert f"{out}: of no input of this run: b.jsonl\n" in capsys.readouterr().err
+
+
 def test_versions_of_files(tmp_path):
     jsonl.write(tmp_path / "a.jsonl", [Document("Stir.")])
     versions = []

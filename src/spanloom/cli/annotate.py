@@ -201,16 +201,20 @@ def _shards(
     options: AnnotateOptions, endpoints: "Endpoints", to: str, folder: "ShardFolder | None"
 ) -> "list[Shard]":
     """Return what is read, and what each part of it becomes."""
-    from spanloom.cli.shards import find_shards, open_shards, open_single
+    from spanloom.cli.shards import ShardFolder, find_shards, open_shards, open_single
 
     source, out = endpoints.source, endpoints.out
     if folder is not None:
+        folder.log_ignored()
         shards = open_shards(folder, out, options.to and to)
         _check_outside(source, out, [shard.target for shard in shards])
         return shards
     _check_outside(source, out)
     corpus = find_shards(source) if isinstance(source, Path) and source.is_dir() else None
-    return [open_single(corpus or source, out, to, options.encoding)]
+    source = corpus or source
+    if isinstance(source, ShardFolder):
+        source.log_ignored()
+    return [open_single(source, out, to, options.encoding)]
 
 
 def _check_outside(source: "Source", out: Path, targets: Iterable[Path] = ()) -> None:

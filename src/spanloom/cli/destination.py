@@ -1,6 +1,6 @@
 """Where the files of ``annotate -o OUT`` go once they are complete: they stay, or go to a store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,9 @@ class Destination(Protocol):
 
     def num_bytes(self, path: Path) -> int | None:
         """Return the bytes of the file that an earlier run left there, None if there is none."""
+
+    def names(self, folder: Path) -> Set[str]:
+        """Return the names, below the folder of the output, of what an earlier run left there."""
 
     def publish(self, path: Path) -> None:
         """Take over a complete file, in place of an earlier one."""
@@ -46,6 +49,11 @@ class LocalDestination:
     def num_bytes(self, path: Path) -> int | None:
         """Return the bytes of the file."""
         return path.stat().st_size if path.is_file() else None
+
+    def names(self, folder: Path) -> Set[str]:
+        """Return the names of the files in the folder, those of this run too."""
+        files = (path for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix() for path in files}
 
     def publish(self, path: Path) -> None:
         """Do nothing: the file is there."""
@@ -82,6 +90,10 @@ class StoreDestination:
         """Return the bytes that it had in the store before this run."""
         file = self._files_before.get(path.relative_to(self.local).as_posix())
         return None if file is None else file.size
+
+    def names(self, folder: Path) -> Set[str]:
+        """Return the names that the store had before this run."""
+        return self._files_before.keys()
 
     def publish(self, path: Path) -> None:
         """Upload the file."""

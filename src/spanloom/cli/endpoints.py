@@ -17,7 +17,7 @@ from pathlib import Path, PurePath
 from spanloom.atomic_io import report_os_errors
 from spanloom.cli.console import WrongUse, log
 from spanloom.cli.destination import Destination, LocalDestination, StoreDestination
-from spanloom.cli.inputs import check_one_kind, is_shard
+from spanloom.cli.inputs import check_one_kind, is_like_shard, is_shard
 from spanloom.cli.shards import (
     Reader,
     Shard,
@@ -113,7 +113,9 @@ def _source(store: StorePath, inbox: Path) -> Path | ShardFolder:
     if not shards:
         wanted = "*.txt, *.jsonl, *.jsonl.gz and *.parquet"
         raise DataError(f"{store.url}: no documents; looked for {wanted}")
-    return ShardFolder(name, shards)
+    paths = map(PurePath, files)
+    ignored = (str(path) for path in paths if is_like_shard(path) and not is_hidden(path))
+    return ShardFolder(name, shards, tuple(ignored))
 
 
 def _download_and_read(store: StorePath, local: Path, name: str) -> Reader:

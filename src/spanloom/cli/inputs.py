@@ -128,6 +128,18 @@ def is_shard(path: PurePath) -> bool:
     return path.name.endswith(SHARD_SUFFIXES)
 
 
+def is_like_shard(path: PurePath) -> bool:
+    """Return whether a file that is no shard is called so that somebody may think it one.
+
+    Examples are ``UP.JSONL``, ``x.jsonl.bz2`` and ``x.parquet.gz``.
+    """
+    from spanloom.corpora.files import NOTES
+
+    if path.name in NOTES or is_shard(path):
+        return False
+    return not {".jsonl", ".ndjson", ".parquet"}.isdisjoint(map(str.lower, path.suffixes))
+
+
 def check_one_kind(root: object, names: Iterable[PurePath]) -> None:
     """Raise ``DataError`` for a folder of texts and shards, given by the names of all its files.
 

@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from spanloom.atomic_io import MANIFEST
 from spanloom.cli.annotation_worker import (
     Description,
     description_message,
@@ -25,12 +26,13 @@ from spanloom.cli.manifest import Manifest, open_manifest
 from spanloom.cli.outputs import BRAT, check_is_not_source, is_format
 from spanloom.cli.progress_log import ProgressLog
 from spanloom.cli.shards import Shard, Source
+from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
 from spanloom.formats import _files, jsonl
 from spanloom.formats.brat.save import make_folder
 from spanloom.model.stretches import cut_stretches
 from spanloom.progress import Work, open_work
-from spanloom.quantity import quantity
+from spanloom.quantity import quantity, shorten_list
 from spanloom.termination import terminable
 from spanloom.workers.executors import Executor
 from spanloom.workers.ordered import in_order
@@ -157,6 +159,7 @@ class _Run:
     def finish(self) -> None:
         """Write the manifest, if there is one; raises ``StorageError``."""
         if self.manifest is not None:
+            self._tell_stale(self.manifest)
             self.manifest.finish([shard.name for shard in self.shards])
             log(f"written to {self._shown_out()}/: {quantity(len(self.shards), 'shard')}")
         self._is_finished = True
@@ -173,6 +176,16 @@ class _Run:
         if self.manifest is not None and not self._is_finished:
             count = f"{len(self.manifest.done)} of {quantity(len(self.shards), 'shard')}"
             log(f"{self._shown_out()}: {count} done; to go on: {self.output.again}")
+
+    def _tell_stale(self, manifest: Manifest) -> None:
+        """Log which files look like outputs and have no input, such as one that was removed."""
+        outputs = {manifest.done[shard.name].output for shard in self.shards}
+        suffixes = {PurePath(name).suffix for name in outputs}
+        others = manifest.destination.names(manifest.folder) - outputs - {MANIFEST}
+        stale = [name for name in map(PurePath, sorted(others)) if name.suffix in suffixes]
+        names = [str(name) for name in stale if not is_hidden(name)]
+        if names:
+            log(f"{self._shown_out()}: of no input of this run: {shorten_list(names)}")
 
     def _shown_out(self) -> str:
         return self.output.destination.shown(self.output.out)

@@ -10,8 +10,15 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
-from spanloom.cli.console import WrongUse
-from spanloom.cli.inputs import SHARD_SUFFIXES, documents, guess_format, is_shard, read
+from spanloom.cli.console import WrongUse, log
+from spanloom.cli.inputs import (
+    SHARD_SUFFIXES,
+    documents,
+    guess_format,
+    is_like_shard,
+    is_shard,
+    read,
+)
 from spanloom.cli.outputs import JSON, PARQUET, TEXT, TXT
 from spanloom.corpora.files import total_bytes, visible
 from spanloom.document import Document
@@ -19,6 +26,7 @@ from spanloom.errors import FormatError
 from spanloom.formats import _files, jsonl
 from spanloom.formats._text import UTF8
 from spanloom.interchange.parquet import count_rows, read_parquet
+from spanloom.quantity import shorten_list
 
 _LINES, _ZIPPED, _PARQUET = SHARD_SUFFIXES
 
@@ -79,10 +87,18 @@ class ShardFile:
 
 @dataclass(frozen=True, slots=True)
 class ShardFolder:
-    """A folder of shards, here or in a store."""
+    """A folder of shards, here or in a store; ``ignored`` are files that only look like some."""
 
     name: str
     files: tuple[ShardFile, ...]
+    ignored: tuple[str, ...] = ()
+
+    def log_ignored(self) -> None:
+        """Log which files are not read, if there are any that look as if they should be."""
+        if self.ignored:
+            wanted = " or ".join(SHARD_SUFFIXES)
+            names = shorten_list(self.ignored)
+            log(f"{self.name}: not read: {names}; expected names that end in {wanted}")
 
 
 Source = Path | Document | ShardFolder  # what a command reads
@@ -95,15 +111,18 @@ def is_folder(source: Source) -> bool:
 
 def find_shards(folder: Path) -> ShardFolder | None:
     """Return the JSON lines and Parquet files of a folder, in order; None if it has texts."""
-    if any(path.suffix == TXT for path in visible(folder)):
+    every_path = sorted(visible(folder))
+    if any(path.suffix == TXT for path in every_path):
         return None
-    paths = sorted(path for path in visible(folder) if is_shard(path) and path.is_file())
+    paths = [path for path in every_path if is_shard(path) and path.is_file()]
+    ignored = [path for path in every_path if is_like_shard(path) and path.is_file()]
     names = [path.relative_to(folder).as_posix() for path in paths]
     files = tuple(
         ShardFile(name, path.stat().st_size, read_file(path, name), partial(_hash, path))
         for name, path in zip(names, paths, strict=True)
     )
-    return ShardFolder(folder.name, files) if files else None
+    shown = tuple(path.relative_to(folder).as_posix() for path in ignored)
+    return ShardFolder(folder.name, files, shown) if files else None
 
 
 def open_shards(folder: ShardFolder, out: Path, to: str | None) -> list[Shard]:
