@@ -13,6 +13,7 @@ from spanloom.errors import DataError
 from spanloom.model import serialization
 from spanloom.model.asking import with_choices
 from spanloom.model.plan import resolve
+from spanloom.serve.jobs import ChoicesRefused
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import format_batch, parse_batch
 from spanloom.serve.model_info import model_info
@@ -119,6 +120,21 @@ def test_the_server_says_the_same_as_python(folder, model, body):
     choice = model.classify(TEXT, labels, pair) if labels else model.rate(TEXT, 1.0, 3.0, pair)
     assert (found["label"], found["value"]) == (choice.label, choice.value)
     assert found["score"] == pytest.approx(choice.score, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"labels": ["😀", "🤖"]},
+        {"labels": ["Ünï", "uni"]},
+        {"range": [1e15, 1000000000000001.0]},
+    ],
+)
+def test_the_server_refuses_choices_that_the_model_reads_alike(folder, model, choices):
+    parsed = classify({"text": TEXT} | choices, model_info(model, str(folder), ""), Limits())
+    annotate, _ = _load(Options(str(folder), "cpu", "fp32", background=False))
+    with pytest.raises(ChoicesRefused, match="the encoder reads the choices .* alike"):
+        list(_replies(annotate, parsed.request))
 
 
 def test_a_question_to_the_server_is_answered_as_in_python(folder, model):

@@ -7,10 +7,11 @@ import os
 import sys
 import time
 
-from fake_model import ABOUT, POISON, annotated
+from fake_model import ABOUT, POISON, TWINS, annotated
 
 from spanloom.cancellation import checkpoint
 from spanloom.errors import ModelError
+from spanloom.serve.jobs import ChoicesRefused
 from spanloom.serve.worker import pipes, work
 
 
@@ -21,6 +22,8 @@ class Panic(BaseException):
 def fake(documents, tasks, with_tokens, choices=None):
     sys.stdout.write("a library may print")
     sys.stdout.flush()
+    if choices in TWINS:
+        raise ChoicesRefused("the choices are alike")
     for document in documents:
         if POISON in document.text:
             raise ValueError(f"no pot for {document.text}")

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import httpx
 
+from spanloom.annotation.choices import Choices
 from spanloom.annotation.queries import answer_layer
 from spanloom.annotation.text_pairs import TEXT_PAIR, classify
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Layer, Relation, Span
 from spanloom.serve.app import application
 from spanloom.serve.batcher import Lanes
 from spanloom.serve.engine import BatchFailed
+from spanloom.serve.jobs import ChoicesRefused
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import Hello
 from spanloom.serve.model_info import ModelInfo, TaskInfo
@@ -31,6 +33,7 @@ from spanloom.tokenization import fine_words
 
 POISON, DEADLY = "poison", "deadly"
 CYRILLIC = "The text is in Cyrillic letters, which the model does not know."
+TWINS = Choices(("😀", "🤖")), Choices(bounds=(1e15, 1e15 + 1))  # which the model reads alike
 NAMES, MOOD, WHO, ALIKE = "names", "mood", "who", "alike"
 ABOUT = ModelInfo(
     "fake",
@@ -123,6 +126,8 @@ class Fake:
     def __call__(self, documents, tasks, with_tokens, choices=None):
         self.batches.append([document.text for document in documents])
         self.door.wait()
+        if choices in TWINS:
+            raise ChoicesRefused("the choices are alike")
         for document in documents:
             if POISON in document.text:
                 raise ValueError(f"no pot for {document.text}")
@@ -147,7 +152,11 @@ class Direct:
 
     def annotate(self, request, documents, is_over):
         try:
-            annotated = self.annotate_all(documents, request.tasks, request.with_tokens)
+            annotated = self.annotate_all(
+                documents, request.tasks, request.with_tokens, request.choices
+            )
+        except ChoicesRefused:
+            raise
         except Exception as error:
             raise BatchFailed(error_location(error)) from error
         return [request.format(document) for document in annotated]

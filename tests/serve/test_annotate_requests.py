@@ -173,6 +173,16 @@ def test_labels_are_classified_with(asked):
 
 
 @pytest.mark.parametrize(
+    ("where", "choices"), [("labels", ["😀", "🤖"]), ("range", [1e15, 1000000000000001])]
+)
+def test_choices_that_the_model_cannot_tell_apart_are_the_requests_fault(asked, where, choices):
+    about = replace(ABOUT, tasks=tuple(replace(task, given=()) for task in ABOUT.tasks))
+    reply = asked("/v1/classify", {"texts": ["Ada", "Bob"], where: choices}, about=about)
+    assert (reply.status_code, reply.json()["where"]) == (422, where)
+    assert reply.json()["detail"] == f"{where}: the choices are alike"
+
+
+@pytest.mark.parametrize(
     ("path", "body", "what"),
     [
         ("/v1/classify", {"text": "a", "labels": ["b", "c"]}, "chooses among labels"),

@@ -5,13 +5,13 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 
 import pytest
-from fake_model import DEADLY, MOOD, NAMES, POISON, Direct, until
+from fake_model import DEADLY, MOOD, NAMES, POISON, TWINS, Direct, until
 
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document
 from spanloom.serve.batcher import Batcher
 from spanloom.serve.engine import ProcessLost
-from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.jobs import AnnotateRequest, ChoicesRefused
 from spanloom.serve.model_thread import AnnotationFailed
 from spanloom.serve.request_queue import QueueFull, QueueLimits, WorkerStopped
 
@@ -53,6 +53,21 @@ def test_what_waits_goes_through_at_once(fake):
             futures = [batcher.submit(request_for(character)) for character in "abc"]
         assert [future.result(30) for future in futures] == [("A",), ("B",), ("C",)]
     assert fake.batches[1:] == [["a", "b", "c"]]
+
+
+def test_choices_that_are_refused_count_as_no_failed_text_and_harm_no_neighbour(fake):
+    with running(fake) as batcher:
+        with held(fake, batcher):
+            good = batcher.submit(request_for("a", tasks=(MOOD,)))
+            documents = tuple(map(Document, "bc"))
+            request = AnnotateRequest(documents, (MOOD,), spell, choices=TWINS[0])
+            wrong = [batcher.submit(request) for _ in range(2)]
+        for future in wrong:
+            with pytest.raises(ChoicesRefused, match="^the choices are alike$"):
+                future.result(30)
+        assert good.result(30) == ("A",)
+        assert (batcher.tally.failed, batcher.tally.texts) == (0, 2)
+    assert fake.batches[1:] == [["a"], ["b", "b", "c", "c"]]  # refused once, not text by text
 
 
 def test_a_large_request_lets_small_ones_pass(fake):

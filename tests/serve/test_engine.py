@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
-from fake_model import ABOUT, MOOD, NAMES, POISON, WHO, annotated, until
+from fake_model import ABOUT, MOOD, NAMES, POISON, TWINS, WHO, annotated, until
 
 from spanloom.annotation.text_pairs import join_texts
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document, Query
 from spanloom.errors import ModelError
 from spanloom.serve.engine import BatchFailed, Process, ProcessLost
-from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.jobs import AnnotateRequest, ChoicesRefused
 from spanloom.serve.messages import format_batch, parse_batch
 from spanloom.serve.replies import FORMATS, WARNING, ReplyFormat
 
@@ -107,6 +107,16 @@ def test_long_texts_go_through_pipes(process):
 def test_it_survives_what_a_model_raises(process, started, what):
     with pytest.raises(BatchFailed, match=r"^(ValueError|Panic) at child_worker.py:\d+$"):
         asked(process, f"{what} secret")
+    assert asked(process, "Ada")
+    assert not started
+
+
+@pytest.mark.slow
+def test_choices_that_the_model_refuses_are_no_failure(process, started):
+    document = Document("Ada")
+    request = AnnotateRequest((document,), (MOOD,), JSON, choices=TWINS[0])
+    with pytest.raises(ChoicesRefused, match="^the choices are alike$"):
+        process.annotate(request, [document], lambda: False)
     assert asked(process, "Ada")
     assert not started
 

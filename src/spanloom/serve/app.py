@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from spanloom.serve import api_page, openapi, requests
 from spanloom.serve.batcher import Lanes
+from spanloom.serve.jobs import ChoicesRefused
 from spanloom.serve.limits import Limits
 from spanloom.serve.metrics import MEDIA, RequestMetrics, format_metrics
 from spanloom.serve.middleware import (
@@ -107,6 +108,8 @@ class Service:
         except AnnotationFailed as error:
             location = parsed.locations[error.index]
             raise Problem(500, "the model failed on this text", location=location) from error
+        except ChoicesRefused as error:
+            raise Problem(422, str(error), location=parsed.choices_location) from error
         except WorkerStopped as error:
             raise _no_model("the model takes no requests") from error
 

@@ -79,8 +79,8 @@ class Batcher(AbstractContextManager["Batcher"]):
     def submit(self, request: AnnotateRequest) -> Future[tuple[str, ...]]:
         """Queue a request; its future has the formatted documents in order.
 
-        The future may raise ``AnnotationFailed`` or ``WorkerStopped``. Raises ``QueueFull`` and
-        ``WorkerStopped``.
+        The future may raise ``AnnotationFailed``, ``ChoicesRefused`` or ``WorkerStopped``. Raises
+        ``QueueFull`` and ``WorkerStopped``.
         """
         if not any(thread.is_alive for thread in self._threads):
             raise WorkerStopped

@@ -13,7 +13,7 @@ from typing import Protocol
 from spanloom.cancellation import Cancelled
 from spanloom.document import Document
 from spanloom.errors import ModelError
-from spanloom.serve.jobs import AnnotateRequest
+from spanloom.serve.jobs import AnnotateRequest, ChoicesRefused
 from spanloom.serve.messages import Hello, Message, encode, format_batch, parse_hello
 
 _TICK = 0.02  # seconds between two checks whether a batch is still wanted
@@ -44,7 +44,7 @@ class Engine(Protocol):
         """Annotate and format some documents of a request.
 
         Raises ``Cancelled`` once ``is_over`` returns true, ``BatchFailed`` if the model fails,
-        ``ProcessLost`` if the process has ended.
+        ``ChoicesRefused`` if the choices do not suit it, ``ProcessLost`` if the process has ended.
         """
 
     def end(self) -> None:
@@ -125,6 +125,8 @@ class Process:
                 raise ProcessLost
         if "failed" in message:
             raise BatchFailed(message["failed"])
+        if "wrong_choices" in message:
+            raise ChoicesRefused(message["wrong_choices"])
         if "stopped" in message:
             raise Cancelled
         replies: list[str] = message["replies"]

@@ -9,6 +9,13 @@ from spanloom.document import Document
 from spanloom.serve.replies import ReplyFormat
 
 
+class ChoicesRefused(Exception):
+    """The model cannot choose among the labels, or from the range, of a request; says why.
+
+    The message may repeat labels, so only the client gets it.
+    """
+
+
 @dataclass(frozen=True, slots=True)
 class AnnotateRequest:
     """Documents to annotate, the tasks to run, and the format of the replies.

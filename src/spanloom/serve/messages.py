@@ -11,7 +11,7 @@ sends what it is (or why it has no model), then one outcome per batch.
 
     {"model": {…}, "speed": 9000.0}      {"refused": "runs/x: no recipe.yaml"}
     {"number": 1, "replies": ["{…}"]}    {"number": 1, "failed": "ValueError at crf.py:9"}
-    {"number": 1, "stopped": true}
+    {"number": 1, "stopped": true}       {"number": 1, "wrong_choices": "the encoder reads …"}
 """
 
 import json

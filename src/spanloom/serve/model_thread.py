@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from spanloom.cancellation import Cancelled
 from spanloom.errors import ModelError
 from spanloom.serve.engine import BatchFailed, Engine, ProcessLost
-from spanloom.serve.jobs import Text
+from spanloom.serve.jobs import ChoicesRefused, Text
 from spanloom.serve.request_queue import RequestQueue
 
 _OVERDUE = 1.0  # seconds for which a stopped batch may run on until its thread is not ready
@@ -130,6 +130,9 @@ class ModelThread:
             self._answer_singly(texts)
         except BatchFailed as error:
             self._answer_singly(texts, str(error))
+        except ChoicesRefused as error:  # equal for all texts of a batch, and no fault of a text
+            for text in texts:
+                text.job.fail(ChoicesRefused(str(error)))
         except ProcessLost:
             self._replace_process(texts)
             if is_retry and len(texts) == 1:

@@ -38,6 +38,12 @@ class ParsedRequest:
     locations: tuple[str, ...]
     head: str
 
+    @property
+    def choices_location(self) -> str:
+        """The key of the choices, ``labels`` or ``range``."""
+        choices = self.request.choices
+        return "labels" if choices is None or choices.labels else "range"
+
     def reply(self, documents: tuple[str, ...]) -> bytes:
         """Return the reply of formatted documents."""
         return f"{{{self.head}: [{', '.join(documents)}]}}".encode()

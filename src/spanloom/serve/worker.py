@@ -21,8 +21,8 @@ from spanloom import plugins
 from spanloom.annotation.choices import Choices
 from spanloom.cancellation import Cancelled, cancellable, checkpoint
 from spanloom.document import Document, Query
-from spanloom.errors import SpanloomError
-from spanloom.serve.jobs import AnnotateRequest
+from spanloom.errors import DataError, SpanloomError
+from spanloom.serve.jobs import AnnotateRequest, ChoicesRefused
 from spanloom.serve.messages import Hello, Message, encode, format_hello, parse_batch
 from spanloom.serve.model_info import ModelInfo
 from spanloom.serve.problem import error_location
@@ -31,7 +31,7 @@ from spanloom.workers.process import module_command
 
 Annotate = Callable[[Sequence[Document], tuple[str, ...], bool, Choices | None], Iterable[Document]]
 """Annotates documents with the named tasks, and with words and sentences if the flag is set; the
-tasks choose among the choices, if there are any."""
+tasks choose among the choices, if there are any. Raises ``ChoicesRefused``."""
 
 _SAMPLE = (
     "The engineer from London said that some of these bridges were built near the old river and"
@@ -84,6 +84,8 @@ def _outcome(annotate: Annotate, batch: Message, receiver: "_Receiver") -> Messa
             return {"replies": list(_replies(annotate, parse_batch(batch)))}
     except Cancelled:
         return {"stopped": True}
+    except ChoicesRefused as error:
+        return {"wrong_choices": str(error)}
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:  # a panic in a tokenizer's Rust code is no Exception
@@ -151,7 +153,10 @@ def _load(options: Options) -> tuple[Annotate, ModelInfo]:
         with_tokens: bool,
         choices: Choices | None,
     ) -> Iterable[Document]:
-        chooser = model if choices is None else with_choices(model, choices)
+        try:
+            chooser = model if choices is None else with_choices(model, choices)
+        except DataError as error:
+            raise ChoicesRefused(str(error)) from error
         for document in chooser.annotate(documents, tasks, with_tokens=with_tokens):
             warning = known.warning([model.tokenize(document)]) if known else None
             meta = () if warning is None else ((WARNING, warning),)
