@@ -168,10 +168,10 @@ def test_labels_that_the_encoder_cannot_tell_apart_are_refused(model):
         (
             ["--question", "Who?"],
             1,
-            "no task that answers questions.*train .* extractive_qa",
+            "no task that answers questions.*extractive_qa: spanloom train .*/tasks/squad11.yaml",
         ),
-        (["--labels", "a,b"], 1, "no task that chooses among labels.*extractive_classification"),
-        (["--range", "0:5"], 1, "no task that chooses a number.*extractive_regression"),
+        (["--labels", "a,b"], 1, "no task that chooses among labels.*train .*/tasks/sst2.yaml"),
+        (["--range", "0:5"], 1, "no task that chooses a number.*train .*/tasks/stsb.yaml"),
         (["--labels", "a"], 2, "--labels: expected 2 to 64 labels"),
         (["--range", "5:0"], 2, "--range: expected a range from low to high"),
         (["--range", "zero"], 2, "--range"),

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -11,6 +12,14 @@ from hypothesis import strategies as st
 
 from spanloom.annotation.choices import Choices
 from spanloom.annotation.comparable import comparable
+from spanloom.config import recipe as recipes
+from spanloom.config.abilities import (
+    ANSWERS,
+    CHOOSES_LABEL,
+    CHOOSES_NUMBER,
+    JUDGES_PAIR,
+    JUDGES_TEXT,
+)
 from spanloom.document import (
     Argument,
     Attribute,
@@ -30,6 +39,8 @@ from spanloom.serve import openapi, replies, reply_schemas, requests
 from spanloom.serve.limits import Limits
 from spanloom.serve.messages import format_batch, parse_batch
 
+RECIPES = Path(__file__).parents[2] / "recipes"
+ABILITIES = (ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER, JUDGES_TEXT, JUDGES_PAIR)
 TEXTS = [
     "Ada met Bob.",
     "😀 Ada 👩‍👩‍👧 met\nBöb 😀 !",
@@ -192,11 +203,23 @@ def test_choices_that_the_model_cannot_tell_apart_are_the_requests_fault(asked, 
         ("/v1/classify", {"text": "a", "text_pair": "b"}, "judges two texts"),
     ],
 )
-def test_a_model_without_such_a_task_says_so(asked, path, body, what):
+def test_a_model_without_such_a_task_says_so_and_how_to_train_one(asked, path, body, what):
     reply = asked(path, body, about=replace(ABOUT, tasks=ABOUT.tasks[:1]))
     assert reply.status_code == 404
     assert what in reply.json()["detail"]
     assert "names (relations)" in reply.json()["detail"]
+    (ability,) = (ability for ability in ABILITIES if ability.verb == what)
+    assert reply.json()["detail"].endswith(
+        f"to train one, of kind {ability.kind}: {ability.command}"
+    )
+
+
+@pytest.mark.parametrize("ability", ABILITIES)
+def test_the_recipe_that_trains_such_a_task_exists(ability):
+    path = RECIPES / "papers/spex-bert-keskar2019/tasks" / f"{ability.recipe}.yaml"
+    assert path.relative_to(RECIPES.parent).as_posix() in ability.command.split()
+    (spec,) = recipes.load(path).tasks.values()
+    assert spec.kind == ability.kind
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,20 @@ learnt; one that extracts numbers can choose from another range. How good such c
 on how near they are to what was learnt.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
 from spanloom.annotation.choices import Choices
 from spanloom.annotation.queries import answers
 from spanloom.annotation.text_pairs import classification_of, join_texts
+from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER, Ability
 from spanloom.config.recipe import Recipe
 from spanloom.data.instances import Prompt
 from spanloom.document import Document, Fragment, Query, Relation, Span
 from spanloom.errors import DataError
 from spanloom.tasks._base import Task
-from spanloom.tasks._span_extraction import ExtractiveChoiceTask
+from spanloom.tasks._span_extraction import ExtractTask
 from spanloom.tasks.extractive_classification import ExtractiveClassificationTask
 from spanloom.tasks.extractive_qa import ExtractiveQATask
 from spanloom.tasks.extractive_regression import ExtractiveRegressionTask
@@ -77,21 +78,16 @@ def answering_tasks(model: AskedModel, names: Iterable[str] | None = None) -> tu
 
     Raises ``DataError`` where there is none, which says how to train one.
     """
-    return _tasks(
-        model,
-        names,
-        lambda task: isinstance(task, ExtractiveQATask),
-        "answers questions",
-        "extractive_qa",
-    )
+    return _tasks(model, names, ExtractiveQATask, ANSWERS)
 
 
 def choosing_tasks(
     model: AskedModel, choices: Choices, names: Iterable[str] | None = None
 ) -> tuple[str, ...]:
     """Return the tasks that choose among labels, or numbers; as ``answering_tasks``."""
-    what, kind, task_class = _CHOOSERS[choices.bounds is not None]
-    return _tasks(model, names, lambda task: isinstance(task, task_class), what, kind)
+    if choices.bounds is None:
+        return _tasks(model, names, ExtractiveClassificationTask, CHOOSES_LABEL)
+    return _tasks(model, names, ExtractiveRegressionTask, CHOOSES_NUMBER)
 
 
 def with_choices(model: ModelT, choices: Choices) -> ModelT:
@@ -180,30 +176,22 @@ def _choosing(task: Task, choices: Choices) -> Task:
     return task
 
 
-_CHOOSERS: tuple[tuple[str, str, type[ExtractiveChoiceTask]], ...] = (
-    ("chooses among labels", "extractive_classification", ExtractiveClassificationTask),
-    ("chooses a number", "extractive_regression", ExtractiveRegressionTask),
-)
-
-
 def _tasks(
     model: AskedModel,
     names: Iterable[str] | None,
-    fits: Callable[[Task], bool],
-    what: str,
-    kind: str,
+    task_class: type[ExtractTask],
+    ability: Ability,
 ) -> tuple[str, ...]:
-    """Return the fitting tasks among those named, or the first one; raises ``DataError``."""
-    capable = [name for name, task in model.tasks.items() if fits(task)]
+    """Return the named tasks, which must be of a class, or its first one; raises ``DataError``."""
+    capable = [name for name, task in model.tasks.items() if isinstance(task, task_class)]
     if not capable:
-        tasks = ", ".join(f"{name} ({model.recipe.tasks[name].kind})" for name in model.tasks)
-        how = f"train a task of kind {kind} on texts of your own, or recipes/tiny/spex.yaml to try"
-        raise DataError(f"the model has no task that {what} (its tasks: {tasks}); {how}")
+        kinds = {name: model.recipe.tasks[name].kind for name in model.tasks}
+        raise DataError(ability.missing_from("the model", kinds))
     if names is None:
         return (capable[0],)
     wanted = list(names)
     for name in wanted:
         if name not in capable:
             choices = ", ".join(capable)
-            raise DataError(f"task {name!r} is none that {what}; the model has: {choices}")
+            raise DataError(f"task {name!r} is none that {ability.verb}; the model has: {choices}")
     return tuple(wanted)

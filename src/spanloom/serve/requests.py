@@ -12,6 +12,15 @@ from typing import Any
 
 from spanloom.annotation.choices import MAX_LABELS, Choices
 from spanloom.annotation.text_pairs import join_texts
+from spanloom.config.abilities import (
+    ANNOTATES,
+    ANSWERS,
+    CHOOSES_LABEL,
+    CHOOSES_NUMBER,
+    JUDGES_PAIR,
+    JUDGES_TEXT,
+    Ability,
+)
 from spanloom.document import Document, Query
 from spanloom.errors import DocumentError
 from spanloom.serve.jobs import AnnotateRequest
@@ -55,7 +64,7 @@ Parser = Callable[[Json, ModelInfo, Limits], ParsedRequest]
 def annotate(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
     """Parse ``text`` or ``texts``, with ``tasks`` and ``format``."""
     _check_keys(payload, "text", "texts", "tasks", "format")
-    tasks = _tasks(payload, model, model.annotating(), "annotates a text")
+    tasks = _tasks(payload, model, model.annotating(), ANNOTATES)
     name = _name(payload.get("format", "json"), "format", FORMATS)
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
     names = ["text"] if "text" in payload else [f"text-{i}" for i in range(len(texts))]
@@ -70,7 +79,7 @@ def ask(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
     Each question becomes a document, so that many of them do not delay other requests.
     """
     _check_keys(payload, "text", "question", "questions", "tasks")
-    tasks = _tasks(payload, model, model.answering(), "answers questions")
+    tasks = _tasks(payload, model, model.answering(), ANSWERS)
     text = _text(payload.get("text"), "text", limits)
     locations, prompts = zip(*_texts(payload, "question", "questions", limits), strict=True)
     documents = tuple(map(_with_question, [text] * len(prompts), prompts, locations))
@@ -87,12 +96,12 @@ def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
     _check_keys(payload, "text", "texts", "text_pair", "tasks", "labels", "range")
     is_pair, choices = "text_pair" in payload, _choices(payload)
     if choices is None:
-        what = "judges two texts" if is_pair else "judges a text"
-        tasks = _tasks(payload, model, model.judging(pair=is_pair), what)
+        judging = JUDGES_PAIR if is_pair else JUDGES_TEXT
+        tasks = _tasks(payload, model, model.judging(pair=is_pair), judging)
     else:
         is_range = choices.bounds is not None
-        what = "chooses a number" if is_range else "chooses among labels"
-        tasks = _tasks(payload, model, model.choosing(numbers=is_range), what)
+        choosing = CHOOSES_NUMBER if is_range else CHOOSES_LABEL
+        tasks = _tasks(payload, model, model.choosing(numbers=is_range), choosing)
         tasks = tasks if "tasks" in payload else tasks[:1]
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
     if is_pair and "texts" in payload:
@@ -176,20 +185,22 @@ def _check_keys(payload: Json, *allowed: str) -> None:
             raise Problem(422, what, location="body")
 
 
-def _tasks(payload: Json, model: ModelInfo, capable: tuple[str, ...], what: str) -> tuple[str, ...]:
+def _tasks(
+    payload: Json, model: ModelInfo, capable: tuple[str, ...], ability: Ability
+) -> tuple[str, ...]:
     """Return the requested tasks in the model's order, without ``tasks`` the default ones.
 
-    Refuses an endpoint for which no task is ``able``, and no ``tasks`` if there is no default.
+    Refuses an endpoint for which no task is ``capable``, and no ``tasks`` if there is no default.
     """
     if not capable:
-        tasks = ", ".join(f"{task.name} ({task.kind})" for task in model.tasks) or "none"
-        raise Problem(404, f"model {model.name} has no task that {what}; its tasks: {tasks}")
+        kinds = {task.name: task.kind for task in model.tasks}
+        raise Problem(404, ability.missing_from(f"model {model.name}", kinds))
     if "tasks" in payload:
         values = _list(payload["tasks"], "tasks", len(capable))
         requested = {_name(value, f"tasks[{i}]", capable) for i, value in enumerate(values)}
         return tuple(name for name in capable if name in requested)
     if not (default_tasks := model.default_tasks(capable)):
-        problem = f"each task that {what} runs on request only: {', '.join(capable)}"
+        problem = f"each task that {ability.verb} runs on request only: {', '.join(capable)}"
         raise Problem(422, f"expected the names of tasks, got none; {problem}", location="tasks")
     return default_tasks
 
