@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { Asking, QUERIES, partsOf } from "../../src/spanloom/serve/site/asking.js";
 import { sizeOf, textOf } from "../../src/spanloom/serve/site/input.js";
 import { linkOf, textIn } from "../../src/spanloom/serve/site/link.js";
 import { Locked, Server } from "../../src/spanloom/serve/site/server.js";
+import { start } from "../../src/spanloom/serve/site/site.js";
 import { asked, annotating, offersOf, sentenceOf } from "../../src/spanloom/serve/site/tasks.js";
 import { Trouble } from "../../src/spanloom/serve/site/trouble.js";
 import { crc32 } from "../../src/spanloom/serve/site/zip.js";
@@ -165,4 +167,168 @@ test("one sentence says what there is, and which language is read if anybody kno
   for (const language of [null, "multilingual", "<b>"])
     assert.equal(says(language), `${list} Model: m.`);
   assert.match(sentenceOf({ ...MODEL, tasks: [] }), /^shows in a text: nothing\./);
+});
+
+const SERVES = { question: "/v1/ask", labels: "/v1/classify", range: "/v1/classify" };
+const ABLE = QUERIES.map(({ key, kind }) => ({ name: key, kind, endpoints: [SERVES[key]] }));
+const TRAINING = { question: "spanloom train recipe" };
+const [QUESTION, LABELS, RANGE] = QUERIES;
+
+/** An element as far as the page without a drawing needs one. */
+class Element {
+  classList = { toggle: () => {} };
+  heard = {};
+  constructor(name) {
+    Object.assign(this, { name, attributes: {}, parts: [], hidden: true, textContent: "" });
+  }
+  addEventListener(name, heard) {
+    this.heard[name] = heard;
+  }
+  contains() {
+    return false;
+  }
+  focus() {}
+  prepend(...parts) {
+    this.parts.unshift(...parts);
+  }
+  setAttribute(name, value) {
+    this.attributes[name] = value;
+  }
+  append(...parts) {
+    this.parts.push(...parts);
+  }
+  replaceChildren(...parts) {
+    this.parts = parts;
+  }
+  querySelector(name) {
+    return name === "mark" ? null : new Element(name);
+  }
+  querySelectorAll() {
+    return this.inputs;
+  }
+  get shown() {
+    const parts = this.parts.map((part) => part.shown ?? part).join("");
+    return this.name === "mark" ? `[${parts}]` : parts;
+  }
+}
+
+/** A page whose elements come into being when they are looked up. */
+function pageOf() {
+  const elements = new Map();
+  const getElementById = (id) => {
+    if (!elements.has(id)) elements.set(id, new Element("form"));
+    return elements.get(id);
+  };
+  return { getElementById, createElement: (name) => new Element(name) };
+}
+
+/** The fields of such a page, and its server. */
+function askingOf(replies, tasks = ABLE) {
+  const page = pageOf();
+  const { getElementById } = page;
+  const window = windowOf(replies);
+  const asking = new Asking(page, new Server(window, () => {}));
+  asking.offer({ tasks, training: TRAINING });
+  const ask = async (query, text, ...values) => {
+    getElementById(`${query.key}-form`).inputs = values.map((value) => ({ value }));
+    await asking.ask(query, text, new AbortController().signal);
+    const { path, body } = window.asked.at(-1);
+    return [getElementById("answer").parts.map((part) => part.shown), path, JSON.parse(body)];
+  };
+  return { ask, window, isHidden: (id) => getElementById(id).hidden, getElementById };
+}
+
+test("what the model can be asked has its fields, else the command that trains one is shown", () => {
+  const ids = ["queries", "question-form", "labels-form", "range-form", "untrained"];
+  const hidden = (tasks) => ids.map(askingOf([], tasks).isHidden);
+  assert.deepEqual(hidden(ABLE), [false, false, false, false, true]);
+  assert.deepEqual(hidden(ABLE.slice(1, 2)), [false, true, false, true, true]);
+  const unserved = [{ name: "question", kind: "extractive_qa", endpoints: [] }, ...TASKS];
+  assert.deepEqual(hidden(unserved), [true, true, true, true, false]);
+  assert.equal(askingOf([], []).getElementById("train").textContent, "spanloom train recipe");
+});
+
+test("an answer is highlighted in the text, with its score", async () => {
+  const answer = { text: "Bob", fragments: [[8, 11]], score: 0.251 };
+  const reply = { answers: [{ question: "Who?", answers: { question: answer } }] };
+  const nothing = { answers: [{ question: "Who?", answers: { question: null } }] };
+  const { ask, window } = askingOf([
+    [200, reply],
+    [200, nothing],
+  ]);
+  window.sessionStorage.setItem("spanloom-token", "secret");
+  const [shown, path, body] = await ask(QUESTION, "😀 Ada +\nBob.", "Who?");
+  assert.deepEqual(shown, ["Who? Bob (score 0.25)", "😀 Ada +\n[Bob]."]);
+  assert.equal(path, "/v1/ask");
+  assert.deepEqual(body, { text: "😀 Ada +\nBob.", tasks: ["question"], question: "Who?" });
+  assert.equal(window.asked[0].headers.Authorization, "Bearer secret");
+  assert.deepEqual((await ask(QUESTION, "Ada", "Who?"))[0], ["Who? no answer in this text"]);
+});
+
+test("a label or a number is told with its score", async () => {
+  const { ask } = askingOf([
+    [200, { classifications: [{ labels: { label: "warm", value: null, score: 0.5 } }] }],
+    [200, { classifications: [{ range: { label: "number", value: 2.5, score: 1 } }] }],
+    [200, { classifications: [{ range: null }] }],
+  ]);
+  const [label, path, labels] = await ask(LABELS, "Ada", " warm, cold ,");
+  assert.deepEqual([label, path], [["warm (score 0.50)"], "/v1/classify"]);
+  assert.deepEqual(labels, { text: "Ada", tasks: ["labels"], labels: ["warm", "cold"] });
+  const [number, , range] = await ask(RANGE, "Ada", "0", "5.5");
+  assert.deepEqual(number, ["2.5 (score 1.00)"]);
+  assert.deepEqual(range, { text: "Ada", tasks: ["range"], range: [0, 5.5] });
+  assert.deepEqual((await ask(RANGE, "?", "0", "1"))[0], ["nothing fits this text"]);
+});
+
+test("what is no question, no labels or no range is told and not sent", async () => {
+  const { ask, window } = askingOf([]);
+  await assert.rejects(ask(QUESTION, " ", "Who?"), /Type a text first/);
+  await assert.rejects(ask(QUESTION, "Ada", " "), /Type a question/);
+  await assert.rejects(ask(LABELS, "Ada", "warm,"), /Type two labels/);
+  await assert.rejects(ask(RANGE, "Ada", "", "5"), /Type two numbers/);
+  assert.deepEqual(window.asked, []);
+});
+
+test("offsets count characters, not halves of them", () => {
+  const parts = partsOf("😀a😀b", [
+    [1, 2],
+    [3, 4],
+  ]);
+  const joined = parts.map(({ text, marked }) => (marked ? `[${text}]` : text)).join("");
+  assert.equal(joined, "😀[a]😀[b]");
+  assert.deepEqual(partsOf("", []), []);
+});
+
+test("a model that only answers says so", () => {
+  const only = (...tasks) => sentenceOf({ ...MODEL, tasks });
+  assert.equal(only(ABLE[0]), "answers questions. The model m reads English.");
+  assert.match(only(...ABLE), /^answers questions, chooses among labels and chooses a number\./);
+});
+
+test("a page whose model only answers opens with a text to ask about", async () => {
+  const model = { ...MODEL, tasks: ABLE.slice(0, 1), scores: [], training: TRAINING };
+  const answer = { text: "Ada", fragments: [[0, 3]], score: 0.5 };
+  const window = windowOf([
+    [200, { ...model, limits: { characters: 1000 } }],
+    [200, { answers: [{ question: "Who?", answers: { question: answer } }] }],
+  ]);
+  const page = { ...pageOf(), defaultView: window };
+  Object.assign(window, { location: { hash: "" }, addEventListener: () => {} });
+  const at = page.getElementById;
+  at("text").value = "";
+  start(page);
+  const settled = () => new Promise((done) => setTimeout(done, 20));
+  await settled();
+  const visible = (...ids) => ids.map((id) => !at(id).hidden);
+  assert.deepEqual(visible("bar", "ask", "queries", "question-form"), [true, true, true, true]);
+  assert.deepEqual(visible("annotate", "hint", "labels-form", "untrained"), Array(4).fill(false));
+  assert.match(at("text").value, /^Ada Lovelace/);
+  assert.equal(at("status").textContent, "");
+  at("question-form").inputs = [{ value: "Who?" }];
+  at("question-form").heard.submit({ preventDefault: () => {} });
+  await settled();
+  assert.deepEqual(window.asked.map(({ path }) => path), ["/v1/model", "/v1/ask"]);
+  assert.equal(at("answer").parts[0].shown, "Who? Ada (score 0.50)");
+  at("text").heard.input();
+  assert.deepEqual(at("answer").parts, []);
 });

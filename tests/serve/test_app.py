@@ -7,6 +7,7 @@ import pytest
 from fake_model import ABOUT, MOOD, NAMES
 
 from spanloom import tasks as task_types
+from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER
 from spanloom.errors import DataError
 from spanloom.serve.limits import Limits
 from spanloom.serve.middleware import SECURITY
@@ -58,6 +59,11 @@ def test_the_model_is_told(asked):
     assert told["licenses"] == {"people": "cc-by-4.0"}
     assert told["scores"][0]["test"] == "f1 99.00"
     assert told["limits"]["texts"] == 256
+    assert told["training"] == {
+        "question": ANSWERS.command,
+        "labels": CHOOSES_LABEL.command,
+        "range": CHOOSES_NUMBER.command,
+    }
     doors = {task["name"]: task["endpoints"] for task in told["tasks"]}
     assert doors[NAMES] == ["/v1/annotate"]
     assert doors[MOOD] == ["/v1/annotate", "/v1/classify"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
+from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER
 from spanloom.viewer.analyses import (
     ANALYSES,
     CLASSES,
@@ -33,6 +34,7 @@ CLASSIFYING_KINDS = frozenset(
     }
 )
 LABELS_KIND, RANGE_KIND = "extractive_classification", "extractive_regression"
+_TRAINING = {"question": ANSWERS, "labels": CHOOSES_LABEL, "range": CHOOSES_NUMBER}
 _LICENSED = {"dataset", "license"}
 _BY_KIND: Mapping[str, Analysis] = {
     **dict.fromkeys(("relations", "word_relations"), RELATIONS),
@@ -142,6 +144,7 @@ class ModelInfo:
             "tasks": [task.plain() for task in self.tasks],
             "scores": list(self.scores),
             "licenses": licenses,
+            "training": {key: ability.command for key, ability in _TRAINING.items()},
         }
 
     def _served_at(self, endpoint: str) -> tuple[str, ...]:

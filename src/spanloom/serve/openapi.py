@@ -3,6 +3,7 @@
 from typing import Any, TypedDict
 
 from spanloom.annotation.choices import MAX_LABELS
+from spanloom.config.abilities import ANSWERS
 from spanloom.serve import reply_schemas
 from spanloom.serve.reply_schemas import STRING, Schema
 
@@ -177,6 +178,7 @@ MODEL = _get(
         "tasks": [],
         "scores": [],
         "licenses": {},
+        "training": {"question": ANSWERS.command},
         "limits": {"texts": 256},
     },
     reply_schemas.MODEL,

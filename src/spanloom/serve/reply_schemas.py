@@ -159,6 +159,10 @@ MODEL = _record(
         "tasks": _array(_TASK),
         "scores": _array(_map(STRING)),
         "licenses": _map(STRING),
+        "training": {
+            **_map(STRING),
+            "description": "commands that train a model for question, labels and range",
+        },
         "limits": _map({"type": "number"}),
     }
 )

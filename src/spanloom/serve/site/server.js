@@ -30,15 +30,30 @@ export class Server {
    * @param {string} format  As /v1/annotate knows them.
    */
   async annotate(request, format, signal) {
-    const body = JSON.stringify({ ...request, format });
-    const how = { method: "POST", body, headers: { "Content-Type": "application/json" } };
-    const { documents } = await this.#request("/v1/annotate", how, signal);
+    const { documents } = await this.#post("/v1/annotate", { ...request, format }, signal);
     return documents[0];
+  }
+
+  /**
+   * Return what each task answers to a question, or chooses among labels or numbers.
+   * @param {string} address  /v1/ask or /v1/classify.
+   * @param {object} request  With one text.
+   * @returns {Promise<Object<string, ?object>>}
+   */
+  async query(address, request, signal) {
+    const { answers, classifications } = await this.#post(address, request, signal);
+    return answers ? answers[0].answers : classifications[0];
   }
 
   /** Send this token from now on, until the tab is closed. */
   set token(token) {
     this.window.sessionStorage.setItem(TOKEN, token);
+  }
+
+  #post(path, request, signal) {
+    const headers = { "Content-Type": "application/json" };
+    const how = { method: "POST", body: JSON.stringify(request), headers };
+    return this.#request(path, how, signal);
   }
 
   async #request(path, how, signal) {

@@ -4,6 +4,7 @@ import { quantity } from "../../viewer/draw/counts.js";
 import { draw } from "../../viewer/draw/draw.js";
 import { html } from "../../viewer/draw/dom.js";
 import { visible } from "../../viewer/draw/text.js";
+import { Asking, QUERIES } from "./asking.js";
 import { EXAMPLES, LANGUAGE } from "./examples.js";
 import { KINDS, jsonOf, save } from "./files.js";
 import { listenForFiles, sizeOf, textOf } from "./input.js";
@@ -15,7 +16,7 @@ import { Trouble } from "./trouble.js";
 const IDS = [
   ...["about", "bar", "edit", "examples", "ask", "text", "size", "annotate", "cancel", "file"],
   ...["link", "access", "token", "status", "trouble", "result", "warning", "files", "copy"],
-  ...["drawing", "model"],
+  ...["drawing", "model", "hint"],
 ];
 
 /**
@@ -36,6 +37,7 @@ class Site {
     this.window = page.defaultView;
     this.at = Object.fromEntries(IDS.map((id) => [id, page.getElementById(id)]));
     this.server = new Server(this.window, (message) => this.#say(message));
+    this.asking = new Asking(page, this.server);
   }
 
   begin() {
@@ -54,6 +56,7 @@ class Site {
       });
     submitted(at.ask, () => this.#annotate());
     submitted(at.access, () => this.#unlock());
+    for (const query of QUERIES) submitted(this.asking.formOf(query), () => this.#query(query));
     on(at.ask, "keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) at.ask.requestSubmit();
     });
@@ -74,7 +77,10 @@ class Site {
     at.about.textContent = sentenceOf(this.model);
     at.model.append(...aboutModel(page, this.model));
     at.model.hidden = false;
-    at.bar.hidden = !annotating(this.model).length;
+    this.annotates = annotating(this.model).length > 0;
+    const answers = this.asking.offer(this.model);
+    at.bar.hidden = !this.annotates && !answers;
+    at.annotate.hidden = at.hint.hidden = !this.annotates;
     if (at.bar.hidden) return "The model annotates no texts; the API says what it does.";
     const examples = [LANGUAGE, null].includes(this.model.language) ? EXAMPLES : [];
     at.examples.append(...examples.map((example) => this.#example(example)));
@@ -119,6 +125,12 @@ class Site {
     if (this.at.annotate.disabled) return;
     const text = this.at.text.value;
     this.#attempt("annotating", (signal) => this.#show(text, signal));
+  }
+
+  /** Ask something of the text, and show the answer above its annotation. */
+  #query(query) {
+    const text = this.at.text.value;
+    this.#attempt("asking", (signal) => this.asking.ask(query, text, signal));
   }
 
   /** Annotate a text with what the reader wants to see, and draw it. */
@@ -205,7 +217,8 @@ class Site {
     const { over, message } = sizeOf(this.at.text.value, this.model.limits.characters);
     this.at.size.textContent = message;
     for (const element of [this.at.text, this.at.size]) element.classList.toggle("over", over);
-    this.at.annotate.disabled = over || !this.at.text.value;
+    this.at.annotate.disabled = over || !this.at.text.value || !this.annotates;
+    this.asking.clear();
   }
 
   /** Do something that may take long, be given up, or fail; only one at a time. */

@@ -2,6 +2,7 @@
 
 import { html } from "../../viewer/draw/dom.js";
 import { visible } from "../../viewer/draw/text.js";
+import { QUERIES, taskFor } from "./asking.js";
 
 const ADDRESS = "/v1/annotate";
 const HEADS = ["layer", "what it shows", "kind of task", "tested on", "score"];
@@ -69,6 +70,10 @@ export function sentenceOf(model) {
   const list = new Intl.ListFormat("en-GB").format(titles.map((title) => title.toLowerCase()));
   const language = languageOf(model);
   const reads = language ? ` The model ${model.name} reads ${language}.` : ` Model: ${model.name}.`;
+  const abilities = QUERIES.filter((query) => taskFor(model, query)).map(({ does }) => does);
+  if (!list && abilities.length) {
+    return visible(`${new Intl.ListFormat("en-GB").format(abilities)}.${reads}`);
+  }
   return visible(`shows in a text: ${list || "nothing"}.${reads}`);
 }
 
