@@ -135,11 +135,7 @@ class ModelThread:
                 text.job.fail(ChoicesRefused(str(error)))
         except ProcessLost:
             self._replace_process(texts)
-            if is_retry and len(texts) == 1:
-                self._fail(texts[0], "it ended the model process twice")
-                return
-            for text in _by_size(texts):  # anyone may have killed the process: each has a retry
-                self._answer([text], is_retry=True)
+            self._retry(texts, is_retry=is_retry)
         else:
             self.tally.batches += 1  # first, as clients with a reply may ask for the tally next
             self.tally.texts += len(texts)
@@ -170,6 +166,17 @@ class ModelThread:
                 self._answer([text])
         elif failure is not None:
             self._fail(texts[0], failure)
+
+    def _retry(self, texts: Sequence[Text], *, is_retry: bool) -> None:
+        """Annotate texts one by one after a process was lost with them; the second time fails one.
+
+        Anyone may have killed the process, so each text has a retry.
+        """
+        if is_retry and len(texts) == 1:
+            self._fail(texts[0], "it ended the model process twice")
+            return
+        for text in _by_size(texts):
+            self._answer([text], is_retry=True)
 
     def _replace_process(self, texts: Sequence[Text]) -> None:
         """Start another process after one was lost with a batch; raises ``ProcessLost``."""
