@@ -1,6 +1,7 @@
 """Questions, labels and ranges: the same from the command line, Python and the server."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,16 @@ def test_a_model_with_other_labels_leaves_the_first_as_it_was(model):
     assert model.tasks["sentiment"].labels != ("warm", "cold")
     assert other.tasks["sentiment"].labels == ("warm", "cold")
     assert other.tasks["likeness"] == model.tasks["likeness"]
+
+
+def test_labels_that_hide_in_their_own_question_are_read_one_after_the_other(model):
+    task = model.tasks["sentiment"]
+    reader = replace(task.reader.reader, wording=" or ".join(task.reader.reader.choices))
+    asked = replace(task, reader=replace(task.reader, reader=reader))
+    asking = model.with_tasks({**model.tasks, "sentiment": asked})
+    for labels, wording in ((("warm", "cold"), "warm or cold?"), (("and", "or"), "")):
+        chooser = with_choices(asking, Choices(labels=labels))
+        assert chooser.tasks["sentiment"].reader.reader.wording == wording
 
 
 def test_labels_that_the_encoder_cannot_tell_apart_are_refused(model):

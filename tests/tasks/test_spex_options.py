@@ -139,6 +139,33 @@ def test_other_labels_and_ranges_take_the_place_of_those_learnt():
         number.with_range(3, 1)
 
 
+MOODS = {"verbalizer": {"0": "negative", "1": "positive"}, "prompt": "negative or positive ?"}
+
+
+@pytest.mark.parametrize("labels", [("Positive", "negative"), ("1", "0")])
+def test_labels_that_were_learnt_are_read_as_they_were_learnt(labels):
+    learnt = make(CHOICE, reviews("0", "1"), **MOODS)
+    task = learnt.with_labels(labels)
+    assert task.reader == learnt.reader
+    assert task.labels == labels[::-1]  # in the order of the choices
+
+
+@pytest.mark.parametrize(
+    ("labels", "wording"),
+    [
+        (("warm", "cold"), "warm or cold?"),
+        (("warm", "cold", "hot"), "warm, cold, or hot?"),
+        (("positive", "negative", "mixed"), "positive, negative, or mixed?"),
+    ],
+)
+def test_other_labels_are_asked_as_the_learnt_ones_were(labels, wording):
+    task = make(CHOICE, reviews("0", "1"), **MOODS).with_labels(labels)
+    assert (task.labels, task.reader.reader.wording) == (labels, wording)
+    assert place_choices(task.reader.reader.choices, wording, read)
+    assert not task.with_labels(("a", "b"), as_question=False).reader.reader.wording
+    assert not make(CHOICE, reviews("0", "1")).with_labels(labels).reader.reader.wording
+
+
 @pytest.mark.parametrize("buckets", [2, 6, 11, 41])
 def test_buckets_divide_a_range_evenly(buckets):
     task = make(NUMBER, pairs("like", value=1.0), min=0, max=5, buckets=buckets)

@@ -5,7 +5,7 @@ learnt; one that extracts numbers can choose from another range. How good such c
 on how near they are to what was learnt.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
@@ -97,7 +97,7 @@ def with_choices(model: ModelT, choices: Choices) -> ModelT:
     no even steps.
     """
     try:
-        tasks = {name: _choosing(task, choices) for name, task in model.tasks.items()}
+        tasks = {name: _choosing(model, task, choices) for name, task in model.tasks.items()}
         for name in choosing_tasks(model, choices):
             tasks[name].reader.check(model.tokenize_prompt)
     except ValueError as error:
@@ -167,13 +167,29 @@ def _answer(document: Document, query: Query, spans: tuple[Span, ...]) -> Answer
     return Answer(query.prompt)
 
 
-def _choosing(task: Task, choices: Choices) -> Task:
+def _choosing(model: AskedModel, task: Task, choices: Choices) -> Task:
     """Return a task that chooses among these labels or numbers if it can, else as it is."""
     if isinstance(task, ExtractiveClassificationTask) and choices.labels:
-        return replace(task.with_labels(choices.labels), text_pairs=False)
+        return replace(_with_labels(model, task, choices.labels), text_pairs=False)
     if isinstance(task, ExtractiveRegressionTask) and choices.bounds is not None:
         return replace(task.with_range(*choices.bounds), text_pairs=False)
     return task
+
+
+def _with_labels(
+    model: AskedModel, task: ExtractiveClassificationTask, labels: Sequence[str]
+) -> ExtractiveClassificationTask:
+    """Return a task with these labels; one after the other if one is hidden in their question.
+
+    That is so where a label is a word of the question itself ("or"), or where the words of the
+    model keep its marks ("c?").
+    """
+    chooser = task.with_labels(labels)
+    try:
+        chooser.reader.check(model.tokenize_prompt)
+    except ValueError:
+        return task.with_labels(labels, as_question=False)
+    return chooser
 
 
 def _tasks(

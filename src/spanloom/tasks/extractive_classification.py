@@ -83,12 +83,38 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
             return independent_probs(words, choices)
         return ExtractiveChoiceTask.choice_probs(self, words, choices)
 
-    def with_labels(self, labels: Sequence[str]) -> "ExtractiveClassificationTask":
-        """Return the task with other labels, which are read as they are written."""
+    def with_labels(
+        self, labels: Sequence[str], *, as_question: bool = True
+    ) -> "ExtractiveClassificationTask":
+        """Return the task with other labels, which are read as they are written.
+
+        If they are those that it learnt, or what is read for these, it reads what it learnt from.
+        Others are read as a question where it learnt from one, unless ``as_question`` is false, in
+        which case they are read one after the other.
+        """
         reader = self.reader.reader
         assert isinstance(reader, ChoiceReader)
-        reader = replace(reader, choices=tuple(labels), wording="")
+        for known in (self.labels, reader.choices):
+            if (ordered := _in_order_of(known, labels)) is not None:
+                return replace(self, labels=ordered)
+        wording = question_of(labels) if reader.wording and as_question else ""
+        reader = replace(reader, choices=tuple(labels), wording=wording)
         return replace(self, labels=tuple(labels), reader=replace(self.reader, reader=reader))
+
+
+def question_of(labels: Sequence[str]) -> str:
+    """Return labels as the prompts of cards ask: "a or b?", "a, b, or c?"."""
+    *first, last = labels
+    return f"{', '.join(first)}{',' if len(first) > 1 else ''} or {last}?"
+
+
+def _in_order_of(known: Sequence[str], labels: Sequence[str]) -> tuple[str, ...] | None:
+    """Return labels in the order of known ones, None if they are others."""
+    label_of = {label.strip().casefold(): label for label in labels}
+    keys = [label.casefold() for label in known]
+    if len(keys) != len(labels) or {*keys} != {*label_of}:
+        return None
+    return tuple(label_of[key] for key in keys)
 
 
 def default_text(label: str) -> str:
