@@ -23,7 +23,7 @@ class Choices:
             low, high = self.bounds
             if not -math.inf < low < high < math.inf:
                 raise ValueError(f"expected a range from low to high, got {low:g} and {high:g}")
-            NumberScale.covering([], low, high, None)
+            NumberScale.between(low, high)
         elif not 2 <= len(self.labels) <= MAX_LABELS:
             raise ValueError(f"expected 2 to {MAX_LABELS} labels, got {len(self.labels)}")
         elif not all(label.strip() for label in self.labels):

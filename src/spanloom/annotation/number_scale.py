@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _ROUND_STEPS = 20  # steps of a scale at most, where its step is to be a round number
+_MAX_KEPT_STEPS = 63  # of another range in the same step: as many choices as labels
 _MAX_STEPS = 200  # more would leave no space for the text
 _TOLERANCE = 1e-9  # of a step: rounding errors
 
@@ -45,6 +46,30 @@ class NumberScale:
             maximum = step * math.ceil(maximum / step - _TOLERANCE)
         return cls(minimum, maximum, step)
 
+    @classmethod
+    def between(cls, low: float, high: float) -> "NumberScale":
+        """Return a scale that has both bounds, in 20 even steps or fewer.
+
+        The step is a round number if one divides the range. Raises ``ValueError`` for an invalid
+        range.
+        """
+        if not low < high:
+            raise ValueError(f"expected low below high, got {low} and {high}")
+        return cls(low, high, _even_step(high - low))
+
+    def rescaled(self, low: float, high: float) -> "NumberScale":
+        """Return a scale that has both bounds, in steps of this one if they divide the range.
+
+        Raises ``ValueError`` as ``between`` does.
+        """
+        if (low, high) == (self.low, self.high):
+            return self
+        scale = NumberScale.between(low, high)
+        max_steps = max(_MAX_KEPT_STEPS, len(self) - 1)
+        if _divides(self.step, high - low) and high - low <= max_steps * self.step:
+            return NumberScale(low, high, self.step)
+        return scale
+
     def __len__(self) -> int:
         """Return the number of numbers."""
         return 1 + math.floor((self.high - self.low) / self.step + _TOLERANCE)
@@ -65,3 +90,20 @@ def _round_step(width: float) -> float:
         return 0.0
     power = 10.0 ** math.floor(math.log10(minimum))
     return next(n * power for n in (1, 2, 2.5, 5, 10) if n * power >= minimum * (1 - _TOLERANCE))
+
+
+def _even_step(width: float) -> float:
+    """Return a step that divides a width: the round one, else one of 10 to 20 with few digits."""
+    step = _round_step(width)
+    if _divides(step, width):
+        return step
+    counts = range(_ROUND_STEPS, _ROUND_STEPS // 2 - 1, -1)
+    return min((width / count for count in counts), key=lambda step: len(f"{step:.12g}"))
+
+
+def _divides(step: float, width: float) -> bool:
+    """Return whether a width is a multiple of a step, 0 excepted."""
+    if not 0 < step <= width * (1 + _TOLERANCE):
+        return False
+    count = width / step
+    return abs(count - round(count)) <= _TOLERANCE * max(1.0, count)

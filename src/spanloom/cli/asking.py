@@ -72,7 +72,11 @@ def _parse_labels(value: str) -> Choices:
 
 def _parse_range(value: str) -> Choices:
     low, _, high = value.partition(":")
-    return Choices(bounds=(float(low), float(high)))
+    try:
+        bounds = float(low), float(high)
+    except ValueError as error:
+        raise ValueError(f"expected LOW:HIGH, got {value!r:.60}") from error
+    return Choices(bounds=bounds)
 
 
 def _choices(option: str, value: str, parse: Callable[[str], Choices]) -> Choices:

@@ -93,13 +93,11 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
         return Classification(self.label, self.scale.value(row))
 
     def with_range(self, low: float, high: float) -> "ExtractiveRegressionTask":
-        """Return the task with the numbers of another range, in round steps.
+        """Return the task with the numbers of another range, in the steps of train where they fit.
 
         Raises ``ValueError`` for an invalid range.
         """
-        if not low < high:
-            raise ValueError(f"expected low below high, got {low} and {high}")
-        scale = NumberScale.covering([], low, high, None)
+        scale = self.scale.rescaled(low, high)
         reader = self.reader.reader
         assert isinstance(reader, ChoiceReader)
         reader = replace(reader, choices=numbers_of(scale))
