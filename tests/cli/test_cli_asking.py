@@ -156,6 +156,11 @@ def test_a_model_with_other_labels_leaves_the_first_as_it_was(model):
     assert other.tasks["likeness"] == model.tasks["likeness"]
 
 
+def test_a_text_is_no_list_of_labels(model):
+    with pytest.raises(DataError, match="expected a list of labels, got the text 'warm'"):
+        model.classify(TEXT, "warm")
+
+
 def test_labels_that_hide_in_their_own_question_are_read_one_after_the_other(model):
     task = model.tasks["sentiment"]
     reader = replace(task.reader.reader, wording=" or ".join(task.reader.reader.choices))

@@ -128,6 +128,8 @@ def choose(
 
     It is chosen by the first task of the model that can. Raises ``DataError``.
     """
+    if isinstance(labels, str):
+        raise DataError(f"expected a list of labels, got the text {labels!r:.60}")
     try:
         choices = Choices(tuple(labels), bounds)
     except ValueError as error:
