@@ -12,7 +12,7 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document, Query
 from spanloom.errors import DataError
 from spanloom.model import serialization
-from spanloom.model.asking import with_choices
+from spanloom.model.asking import choosing_task, with_choices
 from spanloom.model.plan import resolve
 from spanloom.serve.jobs import ChoicesRefused
 from spanloom.serve.limits import Limits
@@ -154,6 +154,16 @@ def test_a_model_with_other_labels_leaves_the_first_as_it_was(model):
     assert model.tasks["sentiment"].labels != ("warm", "cold")
     assert other.tasks["sentiment"].labels == ("warm", "cold")
     assert other.tasks["likeness"] == model.tasks["likeness"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_pair_is_for_a_task_of_pairs_and_a_text_for_one_of_texts(model, turned):
+    names = sorted(model.tasks, reverse=turned)
+    asked = model.with_tasks({name: model.tasks[name] for name in names})
+    choices = Choices(labels=("warm", "cold"))
+    assert choosing_task(asked, choices, is_pair=True) == "entailment"
+    assert choosing_task(asked, choices, is_pair=False) == "sentiment"
+    assert choosing_task(asked, Choices(bounds=(0.0, 5.0)), is_pair=False) == "likeness"
 
 
 def test_a_text_is_no_list_of_labels(model):

@@ -1,6 +1,7 @@
 """What a user asks for with a text: one of some labels, or a number of a range."""
 
 import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from spanloom.annotation.number_scale import NumberScale
@@ -30,3 +31,11 @@ class Choices:
             raise ValueError("expected labels with letters, got a blank one")
         elif len({label.casefold() for label in self.labels}) < len(self.labels):
             raise ValueError(f"expected different labels, got {', '.join(self.labels):.200}")
+
+
+def first_suited(names: Sequence[str], pair_names: Collection[str], *, is_pair: bool) -> str:
+    """Return the first of some tasks that was trained on what is given, else the first of all.
+
+    ``pair_names`` are the tasks that were trained on pairs of texts.
+    """
+    return next((name for name in names if (name in pair_names) == is_pair), names[0])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
-from spanloom.annotation.choices import Choices
+from spanloom.annotation.choices import Choices, first_suited
 from spanloom.annotation.queries import answers
 from spanloom.annotation.text_pairs import classification_of, join_texts
 from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER, Ability
@@ -85,9 +85,17 @@ def choosing_tasks(
     model: AskedModel, choices: Choices, names: Iterable[str] | None = None
 ) -> tuple[str, ...]:
     """Return the tasks that choose among labels, or numbers; as ``answering_tasks``."""
-    if choices.bounds is None:
-        return _tasks(model, names, ExtractiveClassificationTask, CHOOSES_LABEL)
-    return _tasks(model, names, ExtractiveRegressionTask, CHOOSES_NUMBER)
+    return _tasks(model, names, *_chooser(choices))
+
+
+def choosing_task(model: AskedModel, choices: Choices, *, is_pair: bool) -> str:
+    """Return the first task that chooses and was trained on pairs of texts, or on single ones.
+
+    Where none was, it is the first one that chooses; raises as ``choosing_tasks``.
+    """
+    capable = _capable(model, *_chooser(choices))
+    pair_names = [name for name in capable if model.tasks[name].inputs]
+    return first_suited(capable, pair_names, is_pair=is_pair)
 
 
 def with_choices(model: ModelT, choices: Choices) -> ModelT:
@@ -98,8 +106,10 @@ def with_choices(model: ModelT, choices: Choices) -> ModelT:
     """
     try:
         tasks = {name: _choosing(model, task, choices) for name, task in model.tasks.items()}
-        for name in choosing_tasks(model, choices):
-            tasks[name].reader.check(model.tokenize_prompt)
+        choosing_tasks(model, choices)
+        for name, task in tasks.items():
+            if task is not model.tasks[name]:
+                task.reader.check(model.tokenize_prompt)
     except ValueError as error:
         raise DataError(str(error)) from error
     return model.with_tasks(tasks)
@@ -126,7 +136,8 @@ def choose(
 ) -> Choice | None:
     """Return the label or the number that fits a text, or two, best; None for a blank text.
 
-    It is chosen by the first task of the model that can. Raises ``DataError``.
+    It is chosen by the first task of the model that can and was trained on as many texts, if there
+    is one. Raises ``DataError``.
     """
     if isinstance(labels, str):
         raise DataError(f"expected a list of labels, got the text {labels!r:.60}")
@@ -134,7 +145,7 @@ def choose(
         choices = Choices(tuple(labels), bounds)
     except ValueError as error:
         raise DataError(str(error)) from error
-    (task,) = choosing_tasks(model, choices)
+    task = choosing_task(model, choices, is_pair=text_pair is not None)
     document = Document(text) if text_pair is None else join_texts("", text, text_pair)
     (annotated,) = with_choices(model, choices).annotate([document], [task])
     return read_choice(annotated, model.layers[task])
@@ -194,6 +205,22 @@ def _with_labels(
     return chooser
 
 
+def _chooser(choices: Choices) -> tuple[type[ExtractTask], Ability]:
+    """Return the class of tasks that choose among labels or numbers, and what they can do."""
+    if choices.bounds is None:
+        return ExtractiveClassificationTask, CHOOSES_LABEL
+    return ExtractiveRegressionTask, CHOOSES_NUMBER
+
+
+def _capable(model: AskedModel, task_class: type[ExtractTask], ability: Ability) -> list[str]:
+    """Return the tasks of a class; raises ``DataError`` where there is none."""
+    capable = [name for name, task in model.tasks.items() if isinstance(task, task_class)]
+    if not capable:
+        kinds = {name: model.recipe.tasks[name].kind for name in model.tasks}
+        raise DataError(ability.missing_from("the model", kinds))
+    return capable
+
+
 def _tasks(
     model: AskedModel,
     names: Iterable[str] | None,
@@ -201,10 +228,7 @@ def _tasks(
     ability: Ability,
 ) -> tuple[str, ...]:
     """Return the named tasks, which must be of a class, or its first one; raises ``DataError``."""
-    capable = [name for name, task in model.tasks.items() if isinstance(task, task_class)]
-    if not capable:
-        kinds = {name: model.recipe.tasks[name].kind for name in model.tasks}
-        raise DataError(ability.missing_from("the model", kinds))
+    capable = _capable(model, task_class, ability)
     if names is None:
         return (capable[0],)
     wanted = list(names)
