@@ -3,6 +3,8 @@
 import pytest
 
 from spanloom.annotation.choices import MAX_LABELS, Choices
+from spanloom.document import Query
+from spanloom.errors import DocumentError
 
 
 @pytest.mark.parametrize(
@@ -12,6 +14,8 @@ from spanloom.annotation.choices import MAX_LABELS, Choices
         (("a", "b"), (0.0, 1.0), "labels or a range"),
         (("a",), None, f"2 to {MAX_LABELS} labels, got 1"),
         (("a", " "), None, "a blank one"),
+        (("a", "\u200b"), None, "a blank one"),
+        (("a", "\u3164 \ufe0f"), None, "a blank one"),
         (("a", "A"), None, "different labels, got a, A"),
         ((), (1.0, 1.0), "from low to high, got 1 and 1"),
         ((), (0.0, float("inf")), "from low to high"),
@@ -23,6 +27,13 @@ def test_what_makes_no_sense_is_refused(labels, bounds, message):
         Choices(labels, bounds)
 
 
+@pytest.mark.parametrize("prompt", ["", " ", "\u200b", "\u2060\n\ufeff"])
+def test_a_question_without_a_character_to_see_is_refused(prompt):
+    with pytest.raises(DocumentError, match="needs a prompt"):
+        Query("Q1", prompt)
+
+
 def test_what_does_is_kept():
     assert Choices(("a", "b")).labels == ("a", "b")
+    assert Choices(("😀", "می\u200cخواهم")).labels
     assert Choices(bounds=(0.0, 5.0)).bounds == (0.0, 5.0)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from spanloom.annotation.number_scale import NumberScale
+from spanloom.document import is_blank
 
 MAX_LABELS = 64  # more would leave little room for the text
 
@@ -27,7 +28,7 @@ class Choices:
             NumberScale.between(low, high)
         elif not 2 <= len(self.labels) <= MAX_LABELS:
             raise ValueError(f"expected 2 to {MAX_LABELS} labels, got {len(self.labels)}")
-        elif not all(label.strip() for label in self.labels):
+        elif any(map(is_blank, self.labels)):
             raise ValueError("expected labels with letters, got a blank one")
         elif len({label.casefold() for label in self.labels}) < len(self.labels):
             raise ValueError(f"expected different labels, got {', '.join(self.labels):.200}")
