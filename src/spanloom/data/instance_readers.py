@@ -3,11 +3,12 @@
 Tasks with equal readers share one pass of the encoder.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate
 from typing import Protocol, runtime_checkable
 
+from spanloom.data.choice_bounds import check_distinct, place_choices
 from spanloom.data.instances import (
     Instance,
     InstanceLimits,
@@ -263,61 +264,8 @@ class ChoiceReader:
 
     def check(self, tokenize_prompt: PromptTokenizer) -> None:
         """Raise ``ValueError`` for choices that the encoder reads alike, or that are not found."""
-        _check_distinct(self.choices, [tokenize_prompt(choice) for choice in self.choices])
+        check_distinct(self.choices, [tokenize_prompt(choice) for choice in self.choices])
         place_choices(self.choices, self.wording, tokenize_prompt)
-
-
-def place_choices(
-    choices: Sequence[str], wording: str, tokenize_prompt: PromptTokenizer
-) -> tuple[Prompt, tuple[Bounds, ...]]:
-    """Return the words of the wording, and the bounds of each choice in them.
-
-    Without a wording the choices are read one after the other. In one, longer choices are looked up
-    first, so that "not entailment" is not taken for "entailment". Raises ``ValueError`` for a
-    choice that the wording does not have exactly once.
-    """
-    prompts = [tokenize_prompt(choice) for choice in choices]
-    if not wording:
-        ends = accumulate((len(prompt.tokens) for prompt in prompts), initial=0)
-        words = tuple(chain.from_iterable(prompt.tokens for prompt in prompts))
-        pieces = tuple(chain.from_iterable(prompt.pieces for prompt in prompts))
-        return Prompt(words, pieces), tuple(pairwise(ends))
-    whole = tokenize_prompt(wording)
-    is_free = [True] * len(whole.tokens)
-    bounds: dict[int, Bounds] = {}
-    for index in sorted(range(len(choices)), key=lambda index: -len(prompts[index].tokens)):
-        places = _occurrences(prompts[index].tokens, whole.tokens, is_free)
-        if len(places) != 1:
-            problem = f"expected the choice {choices[index]!r} once in {wording!r:.200}"
-            raise ValueError(f"{problem}, found it {len(places)} times")
-        ((start, end),) = places
-        is_free[start:end] = [False] * (end - start)
-        bounds[index] = start, end
-    return whole, tuple(bounds[index] for index in range(len(choices)))
-
-
-def _check_distinct(choices: Sequence[str], prompts: Sequence[Prompt]) -> None:
-    """Raise ``ValueError`` for two choices of the same pieces, and for one without any."""
-    seen: dict[Pieces, str] = {}
-    for choice, prompt in zip(choices, prompts, strict=True):
-        if not prompt.pieces:
-            raise ValueError(f"expected a choice with words, got {choice!r:.60}")
-        if prompt.pieces in seen:
-            problem = f"the encoder reads the choices {seen[prompt.pieces]!r:.60} and"
-            raise ValueError(f"{problem} {choice!r:.60} alike; write one of them in other words")
-        seen[prompt.pieces] = choice
-
-
-def _occurrences(
-    words: Sequence[str], text: Sequence[str], is_free: Sequence[bool]
-) -> list[Bounds]:
-    """Return where some words stand in free words of a text."""
-    size = len(words)
-    return [
-        (start, start + size)
-        for start in range(len(text) - size + 1)
-        if text[start : start + size] == words and all(is_free[start : start + size])
-    ]
 
 
 def _append(instance: Instance, ending: Prompt) -> Instance:
