@@ -16,7 +16,7 @@ from spanloom.annotation.text_pairs import classification_of
 from spanloom.config.options import validate_options
 from spanloom.config.yaml import SourceLocation
 from spanloom.corpora.card import LabelPrompt
-from spanloom.data.instance_readers import place_choices
+from spanloom.data.choice_bounds import place_choices
 from spanloom.data.instances import tokenize_prompt
 from spanloom.decoding.span_selection import best_answer_span, best_independent_ends
 from spanloom.errors import DataError, RecipeError
@@ -105,6 +105,13 @@ CARD = LabelPrompt(verbalizer={"0": "negative", "1": "positive"}, prompt="negati
         ({}, ("negative", "or", "positive", "?")),
         ({"verbalizer": {"1": "good"}}, ("0", "good")),
         ({"prompt": "is it 0 or 1 ?"}, ("is", "it", "0", "or", "1", "?")),
+        ({"prompt": "positive or negative ?"}, ("positive", "or", "negative", "?")),
+        ({"prompt": ""}, ("negative", "positive")),
+        ({"verbalizer": {"0": "bad", "1": "good"}}, ("bad", "good")),
+        (
+            {"verbalizer": {"0": "positive", "1": "negative"}},
+            ("negative", "or", "positive", "?"),
+        ),
     ],
 )
 def test_the_card_says_how_labels_are_read_unless_the_recipe_does(options, forms):
@@ -118,6 +125,23 @@ def test_the_card_says_how_labels_are_read_unless_the_recipe_does(options, forms
     assert lay(task, gold).units[0].tokens == forms
     found = recalled(task, gold)
     assert [classification_of(each, "main").label for each in found] == ["0", "1"]
+
+
+def test_a_prompt_without_the_words_of_the_card_names_these():
+    chosen = CHOICE.complete(CHOICE.options(prompt="good or bad?"), CARD)
+    assert chosen.verbalizer == CARD.verbalizer
+
+
+@pytest.mark.parametrize(("key", "unused"), [("1", []), ("postive", ["'postive'"])])
+def test_a_choice_that_train_does_not_have_is_reported(key, unused):
+    gold = reviews("0", "1")
+    task = make(CHOICE, gold, verbalizer={"0": "bad", key: "good"})
+    encoded = {
+        row: task.encode_gold(each, cut)
+        for row, (each, cut) in enumerate(zip(gold, cuts(gold), strict=True))
+    }
+    _, *notes = task.coverage_notes([], [], encoded)
+    assert notes == [f"task: choices that no text of train has: {label}" for label in unused]
 
 
 def test_a_vocabulary_without_a_choice_for_each_label_is_refused():

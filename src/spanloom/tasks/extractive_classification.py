@@ -4,7 +4,8 @@ All classes are written in natural language, behind the first of two texts or in
 (section 3, table 1). What is written comes from the recipe, else from the card of the dataset.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
 from spanloom.tasks._base import Metrics, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._classification import (
+    LabelGold,
     LabelOptions,
     SingleLabelMixin,
     label_measure,
@@ -83,6 +85,20 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
             return independent_probs(words, choices)
         return ExtractiveChoiceTask.choice_probs(self, words, choices)
 
+    def coverage_notes(
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, LabelGold],
+    ) -> list[str]:
+        """Report what can be learnt, and which choices no text of train has."""
+        rows = {label.row for label in gold.values()}
+        unused = [repr(label) for row, label in enumerate(self.labels) if row not in rows]
+        lines = ExtractiveChoiceTask.coverage_notes(self, train, full_sentences, gold)
+        if unused:
+            lines.append(f"{self.name}: choices that no text of train has: {', '.join(unused)}")
+        return lines
+
     def with_labels(
         self, labels: Sequence[str], *, as_question: bool = True
     ) -> "ExtractiveClassificationTask":
@@ -123,11 +139,25 @@ def default_text(label: str) -> str:
 
 
 def _complete(options: ChoiceOptions, prompt: LabelPrompt) -> ChoiceOptions:
-    """Return the options with the words of a dataset's card, unless they say their own."""
-    if options.verbalizer is not None or options.prompt is not None:
-        return options
-    return options.model_copy(
-        update={"verbalizer": prompt.verbalizer or None, "prompt": prompt.prompt or None}
+    """Return the options with what they leave open from a dataset's card.
+
+    A prompt of their own goes with the card's words, unless it has the labels themselves; words of
+    their own with the card's prompt, if it has all of them.
+    """
+    verbalizer, wording = options.verbalizer, options.prompt
+    labels = [*(prompt.verbalizer or verbalizer or ())]
+    if verbalizer is None and not (wording and _has_all(wording, labels)):
+        verbalizer = prompt.verbalizer or None
+    if wording is None:
+        texts = [(verbalizer or {}).get(label) or default_text(label) for label in labels]
+        wording = prompt.prompt if _has_all(prompt.prompt, texts) else None
+    return options.model_copy(update={"verbalizer": verbalizer, "prompt": wording or None})
+
+
+def _has_all(wording: str, texts: Sequence[str]) -> bool:
+    """Return whether each of some texts stands in a wording, as a phrase of whole words."""
+    return all(
+        re.search(rf"(?<!\w){re.escape(text)}(?!\w)", wording, re.IGNORECASE) for text in texts
     )
 
 
