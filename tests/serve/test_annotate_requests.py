@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from spanloom.annotation.choices import Choices
 from spanloom.annotation.comparable import comparable
+from spanloom.annotation.text_pairs import TEXT_PAIR
 from spanloom.config import recipe as recipes
 from spanloom.config.abilities import (
     ANSWERS,
@@ -176,6 +177,16 @@ def test_labels_and_ranges_reach_the_model(body, task, choices):
     assert (parsed.request.tasks, parsed.request.choices) == ((task,), choices)
     message = json.loads(json.dumps(format_batch(1, parsed.request, parsed.request.documents)))
     assert parse_batch(message).choices == choices
+
+
+@pytest.mark.parametrize("is_pair", [False, True])
+def test_labels_go_to_a_task_that_was_trained_on_what_is_given(is_pair):
+    mood = next(task for task in ABOUT.tasks if task.name == MOOD)
+    pairs = replace(mood, name="entailment", given=(TEXT_PAIR,))
+    body = {"text": "a", "labels": ["warm", "cold"]} | ({"text_pair": "b"} if is_pair else {})
+    for tasks in ((mood, pairs), (pairs, mood)):
+        parsed = requests.classify(body, replace(ABOUT, tasks=tasks), Limits())
+        assert parsed.request.tasks == ("entailment" if is_pair else MOOD,)
 
 
 def test_labels_are_classified_with(asked):

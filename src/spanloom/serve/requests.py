@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from spanloom.annotation.choices import MAX_LABELS, Choices
+from spanloom.annotation.choices import MAX_LABELS, Choices, first_suited
 from spanloom.annotation.text_pairs import join_texts
 from spanloom.config.abilities import (
     ANNOTATES,
@@ -91,7 +91,7 @@ def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
     """Parse ``text``, ``texts``, or ``text`` and ``text_pair``, with ``tasks``.
 
     With ``labels`` or ``range``, the first task that can chooses among them instead of those it
-    learnt, unless ``tasks`` are named.
+    learnt, unless ``tasks`` are named; one that learnt from pairs for a pair, if there is one.
     """
     _check_keys(payload, "text", "texts", "text_pair", "tasks", "labels", "range")
     is_pair, choices = "text_pair" in payload, _choices(payload)
@@ -102,7 +102,8 @@ def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
         is_range = choices.bounds is not None
         choosing = CHOOSES_NUMBER if is_range else CHOOSES_LABEL
         tasks = _tasks(payload, model, model.choosing(numbers=is_range), choosing)
-        tasks = tasks if "tasks" in payload else tasks[:1]
+        if "tasks" not in payload:
+            tasks = (first_suited(tasks, model.judging(pair=True), is_pair=is_pair),)
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
     if is_pair and "texts" in payload:
         raise Problem(422, "expected it beside text, got texts", location="text_pair")
