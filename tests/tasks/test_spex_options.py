@@ -246,6 +246,17 @@ def test_independent_ends_that_are_no_choice_say_nothing():
     assert classification_of(found, "main").label == "bad"
 
 
+def test_independent_ends_of_numbers_say_a_number_or_nothing():
+    gold = reviews("film")[:1]
+    task = make(NUMBER, gold, span_selection="independent", min=0, max=1, step=1)
+    size = len(lay(task, gold).units[0].tokens)
+    (first, last), numbers = lay(task, gold).units[0].choices, np.zeros((size, 2))
+    numbers[first[0], 0] = numbers[last[1] - 1, 1] = 3
+    assert task.choice_probs(numbers, (first, last)) == (0.0, 0.0)
+    numbers[first[1] - 1, 1] = 9
+    assert task.choice_probs(numbers, (first, last))[0] > 0
+
+
 # no answer
 
 

@@ -95,9 +95,13 @@ class ExtractTask(LayerTask):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
-    """Select one of several choices for a text or a pair of texts."""
+    """Select one of several choices for a text or a pair of texts.
+
+    ``is_independent``: the best start and the best end, each by itself, may make no choice.
+    """
 
     text_pairs: bool
+    is_independent: bool
 
     def index_of(self, gold: Classification) -> int | None:
         """Return the index of the choice with this label or value, None if there is none."""
@@ -140,7 +144,9 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
             yield self.choice_probs(words, instance.choices)
 
     def choice_probs(self, words: TokenBounds, choices: Sequence[Bounds]) -> ChoiceProbs:
-        """Return the probability of each choice; the best span among them is the answer."""
+        """Return the probability of each choice, of one alone where both ends are independent."""
+        if self.is_independent:
+            return independent_probs(words, choices)
         scores = [words[a, 0] + words[b - 1, 1] for a, b in choices]
         weights = np.exp(np.array(scores, dtype=np.float64) - max(scores))
         return tuple((weights / weights.sum()).tolist())

@@ -26,11 +26,8 @@ from spanloom.tasks._classification import (
 )
 from spanloom.tasks._span_extraction import (
     FAMILY,
-    ChoiceProbs,
     ExtractiveChoiceTask,
     SelectionOptions,
-    TokenBounds,
-    independent_probs,
     merge_vocabularies,
 )
 from spanloom.tasks._vocabulary import labels_of
@@ -68,7 +65,6 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
     """Select one of the labels of train."""
 
     labels: tuple[str, ...]
-    is_independent: bool = False
     measure: Metrics = SingleLabelMixin.measure
 
     def index_of(self, gold: Classification) -> int | None:
@@ -78,12 +74,6 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
     def label_at(self, row: int) -> Classification:
         """Return the label at an index."""
         return Classification(self.labels[row])
-
-    def choice_probs(self, words: TokenBounds, choices: Sequence[Bounds]) -> ChoiceProbs:
-        """Return the probability of each choice, of one alone where both ends are independent."""
-        if self.is_independent:
-            return independent_probs(words, choices)
-        return ExtractiveChoiceTask.choice_probs(self, words, choices)
 
     def coverage_notes(
         self,
@@ -186,8 +176,8 @@ def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
         InstanceReader(reader),
         options.dropout,
         bool(vocabulary["text_pairs"]),
-        labels,
         options.span_selection == "independent",
+        labels,
         label_measure(options.metric),
     )
 

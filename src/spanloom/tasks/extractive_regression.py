@@ -21,7 +21,7 @@ from spanloom.tasks._classification import has_text_pairs
 from spanloom.tasks._span_extraction import (
     FAMILY,
     ExtractiveChoiceTask,
-    ExtractOptions,
+    SelectionOptions,
     merge_vocabularies,
 )
 
@@ -41,7 +41,7 @@ _SAMPLE = Document(
 )
 
 
-class NumberOptions(ExtractOptions):
+class NumberOptions(SelectionOptions):
     """Options of numbers; those that are null follow from train."""
 
     min: float | None = Field(None, description="the least number")
@@ -141,6 +141,7 @@ def _build(setup: TaskSetup[NumberOptions]) -> ExtractiveRegressionTask:
         InstanceReader(reader),
         options.dropout,
         bool(vocabulary["text_pairs"]),
+        options.span_selection == "independent",
         str(vocabulary["label"]),
         scale,
     )
