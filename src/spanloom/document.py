@@ -8,7 +8,6 @@ input, like the text; its answers are spans of a layer (``annotation.queries``).
 An absent layer means "not annotated"; an empty one means "annotated, without any annotation".
 """
 
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,15 +21,6 @@ WORDS, SENTENCES = "words", "sentences"  # layers that hold the tokenization
 GIVEN_WORDS = (WORDS, SENTENCES)
 BLANKS = " \t\n\r\f\v"  # a label of these alone is refused
 WORD, SENTENCE = "word", "sentence"  # the labels of their spans
-_UNSEEN = frozenset({"Cc", "Cf", "Mn", "Zs", "Zl", "Zp"})  # categories without ink of their own
-_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # Hangul fillers and blank braille: letters by category
-
-
-def is_blank(text: str) -> bool:
-    """Return whether a text has nothing to see: blanks, and characters without width."""
-    return all(
-        character in _FILLERS or unicodedata.category(character) in _UNSEEN for character in text
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +177,7 @@ class Query:
         """Refuse a blank id or prompt: it could not be distinguished from a missing one."""
         if not self.id.strip():
             raise DocumentError(f"a query needs an id, got {self.id!r} for {self.prompt!r:.60}")
-        if is_blank(self.prompt):
+        if not self.prompt.strip():
             raise DocumentError(f"query {self.id!r} needs a prompt, got {self.prompt!r:.60}")
 
 

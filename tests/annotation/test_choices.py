@@ -3,7 +3,7 @@
 import pytest
 
 from spanloom.annotation.choices import MAX_LABELS, Choices
-from spanloom.document import Query
+from spanloom.annotation.queries import ask_query
 from spanloom.errors import DocumentError
 
 
@@ -30,7 +30,7 @@ def test_what_makes_no_sense_is_refused(labels, bounds, message):
 @pytest.mark.parametrize("prompt", ["", " ", "\u200b", "\u2060\n\ufeff"])
 def test_a_question_without_a_character_to_see_is_refused(prompt):
     with pytest.raises(DocumentError, match="needs a prompt"):
-        Query("Q1", prompt)
+        ask_query("Q1", prompt)
 
 
 def test_what_does_is_kept():

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from spanloom.annotation.number_scale import NumberScale
-from spanloom.document import is_blank
+from spanloom.annotation.queries import is_blank
 
 MAX_LABELS = 64  # more would leave little room for the text
 

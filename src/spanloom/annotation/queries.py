@@ -7,15 +7,33 @@ Several spans of one query are alternatives; each is correct. If a layer has no 
 the text does not answer it; if the layer is absent, the query was not annotated.
 """
 
+import unicodedata
 from collections.abc import Callable, Container, Iterable, Sequence
 
-from spanloom.document import Attribute, Document, Fragment, Layer, Span
+from spanloom.document import Attribute, Document, Fragment, Layer, Query, Span
+from spanloom.errors import DocumentError
 
 QUERY = "query"
 ANSWER = "answer"
+_UNSEEN = frozenset({"Cc", "Cf", "Mn", "Zs", "Zl", "Zp"})  # categories without ink of their own
+_FILLERS = "\u115f\u1160\u2800\u3164\uffa0"  # Hangul fillers and blank braille: letters by category
 
 AnswerSpan = tuple[str, Sequence[Fragment], float | None]
 """An answer: the query's id, the fragments in characters, a score or None."""
+
+
+def is_blank(text: str) -> bool:
+    """Return whether a text has nothing to see: blanks, and characters without width."""
+    return all(
+        character in _FILLERS or unicodedata.category(character) in _UNSEEN for character in text
+    )
+
+
+def ask_query(query_id: str, prompt: str) -> Query:
+    """Return a query that somebody asks; raises ``DocumentError`` where there is nothing to see."""
+    if is_blank(prompt):
+        raise DocumentError(f"query {query_id!r} needs a prompt, got {prompt!r:.60}")
+    return Query(query_id, prompt)
 
 
 def answers(document: Document, layer: str) -> dict[str, tuple[Span, ...]]:

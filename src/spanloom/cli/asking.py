@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spanloom.annotation.choices import Choices
+from spanloom.annotation.queries import ask_query
 from spanloom.cli.console import WrongUse
-from spanloom.document import Document, Query
+from spanloom.document import Document
 from spanloom.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def parse_asked(
         raise WrongUse(f"{' and '.join(given)} ask for different things; use one of them")
     if questions:
         try:
-            return Asked(tuple(Query("Q1", question).prompt for question in questions))
+            return Asked(tuple(ask_query("Q1", question).prompt for question in questions))
         except DocumentError as error:
             raise WrongUse(f"--question: {error}") from error
     if labels is not None:

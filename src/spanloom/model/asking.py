@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self, TypeVar
 
 from spanloom.annotation.choices import Choices, first_suited
-from spanloom.annotation.queries import answers
+from spanloom.annotation.queries import answers, ask_query
 from spanloom.annotation.text_pairs import classification_of, join_texts
 from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER, Ability
 from spanloom.config.recipe import Recipe
@@ -153,7 +153,7 @@ def choose(
 
 def with_questions(document: Document, questions: Iterable[str]) -> Document:
     """Return a document with these questions in place of its own; ``DocumentError`` for blanks."""
-    queries = tuple(Query(f"Q{number}", text) for number, text in enumerate(questions, 1))
+    queries = tuple(ask_query(f"Q{number}", text) for number, text in enumerate(questions, 1))
     return replace(document, queries=queries)
 
 

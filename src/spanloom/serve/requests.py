@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spanloom.annotation.choices import MAX_LABELS, Choices, first_suited
+from spanloom.annotation.queries import ask_query
 from spanloom.annotation.text_pairs import join_texts
 from spanloom.config.abilities import (
     ANNOTATES,
@@ -21,7 +22,7 @@ from spanloom.config.abilities import (
     JUDGES_TEXT,
     Ability,
 )
-from spanloom.document import Document, Query
+from spanloom.document import Document
 from spanloom.errors import DocumentError
 from spanloom.serve.jobs import AnnotateRequest
 from spanloom.serve.limits import Limits
@@ -222,7 +223,7 @@ def _texts(payload: Json, single: str, several: str, limits: Limits) -> list[tup
 def _with_question(text: str, prompt: str, location: str) -> Document:
     """Return a text with one question."""
     try:
-        return Document(text, queries=(Query("Q1", prompt),))
+        return Document(text, queries=(ask_query("Q1", prompt),))
     except DocumentError as error:
         raise Problem(422, "expected a question, got blanks alone", location=location) from error
 
