@@ -37,16 +37,15 @@ from spanloom.training.train import new_model
 
 RECIPE = Path("recipes/papers/mtl-tagging-changpinyo2018/joint.yaml")
 _QUIET = LogIntervals(checkpoint=1e9, log=10**9)
-_VOCABULARY = 100_000
 
 
 class BareTagger(nn.Module):
     """The modules of the paper, one linear layer and one table of transitions per task."""
 
-    def __init__(self, tags: dict[str, int]) -> None:
-        """``tags`` are the numbers of tags by task."""
+    def __init__(self, tags: dict[str, int], num_words: int) -> None:
+        """``tags`` are the numbers of tags by task; ``num_words`` vectors are as many as ours."""
         super().__init__()
-        self.words = nn.Embedding(_VOCABULARY, 50)
+        self.words = nn.Embedding(num_words, 50)
         self.characters = nn.Embedding(256, 25)
         shape = {"batch_first": True, "bidirectional": True, "num_layers": 2}
         self.spelling = nn.GRU(25, 25, dropout=0.25, **shape)
@@ -83,13 +82,13 @@ class BareBatch:
     tags: Tensor
 
 
-def bare_batch(batch: TrainBatch, tags: Sequence[int]) -> BareBatch:
+def bare_batch(batch: TrainBatch, tags: Sequence[int], num_words: int) -> BareBatch:
     """Make the tensors of a batch; ``tags`` are those of its words, one after the other."""
     tokens = [i.tokens[a:b] for i in batch.instances for a, b in i.sentences]
     row_of = {word: row for row, word in enumerate(dict.fromkeys(w for ws in tokens for w in ws))}
     spellings = [torch.tensor([0, *(ord(c) % 254 + 1 for c in word), 255]) for word in row_of]
     rows = [torch.tensor([row_of[word] for word in words]) for words in tokens]
-    ids = [torch.tensor([hash(word) % _VOCABULARY for word in words]) for words in tokens]
+    ids = [torch.tensor([hash(word) % num_words for word in words]) for words in tokens]
     gold = torch.tensor(tags).split([len(words) for words in tokens])
     return BareBatch(
         batch.tasks[0],
@@ -151,10 +150,11 @@ def measure(trainer: StageTrainer, updates: Sequence[Update], warm: int) -> dict
     """Time every update by each of the three in turn; the first ``warm`` do not count."""
     prepared, tasks = trainer.run_.prepared, trainer.model.tasks
     sizes = {name: len(task.tags) for name, task in tasks.items()}
+    num_words = len(trainer.model.network.trunk[0].rows)
     torch.manual_seed(1)
     bare = {
-        "bare_with_crf": Bare(BareTagger(sizes), crf_loss),
-        "bare_without_crf": Bare(BareTagger(sizes), word_loss),
+        "bare_with_crf": Bare(BareTagger(sizes, num_words), crf_loss),
+        "bare_without_crf": Bare(BareTagger(sizes, num_words), word_loss),
     }
     seconds: dict[str, list[float]] = {name: [] for name in ("spanloom", *bare)}
     words = 0
@@ -163,7 +163,9 @@ def measure(trainer: StageTrainer, updates: Sequence[Update], warm: int) -> dict
             tasks[b.tasks[0]].collate_targets(b.instances, prepared.data[b.tasks[0]].gold)
             for b in update
         ]
-        batches = [bare_batch(b, t.tolist()) for b, t in zip(update, targets, strict=True)]
+        batches = [
+            bare_batch(b, t.tolist(), num_words) for b, t in zip(update, targets, strict=True)
+        ]
         calls = {"spanloom": lambda update=update: trainer.update(update, _QUIET)}
         calls |= {
             name: lambda module=module, batches=batches: module.update(batches)
