@@ -11,7 +11,7 @@ from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER
 from spanloom.errors import DataError
 from spanloom.serve.limits import Limits
 from spanloom.serve.middleware import SECURITY
-from spanloom.serve.model_info import ANSWERING_KINDS, CLASSIFYING_KINDS, TaskInfo
+from spanloom.serve.model_info import CLASSIFYING_KINDS, TaskInfo
 
 BODY = {"text": "Ada!"}
 
@@ -118,4 +118,4 @@ def test_limits_let_something_through():
 
 
 def test_the_kinds_of_the_endpoints_exist():
-    assert ANSWERING_KINDS | CLASSIFYING_KINDS <= set(task_types.names())
+    assert {ANSWERS.kind} | CLASSIFYING_KINDS <= set(task_types.names())

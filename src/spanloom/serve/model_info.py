@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
-from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER
+from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER, Ability
 from spanloom.viewer.analyses import (
     ANALYSES,
     CLASSES,
@@ -24,7 +24,6 @@ from spanloom.viewer.palette import number
 if TYPE_CHECKING:
     from spanloom.model.model import Model
 
-ANSWERING_KINDS = frozenset({"extractive_qa"})
 CLASSIFYING_KINDS = frozenset(
     {
         "text_classification",
@@ -33,7 +32,6 @@ CLASSIFYING_KINDS = frozenset(
         "extractive_regression",
     }
 )
-LABELS_KIND, RANGE_KIND = "extractive_classification", "extractive_regression"
 _TRAINING = {"question": ANSWERS, "labels": CHOOSES_LABEL, "range": CHOOSES_NUMBER}
 _LICENSED = {"dataset", "license"}
 _BY_KIND: Mapping[str, Analysis] = {
@@ -70,7 +68,7 @@ class TaskInfo:
     @property
     def endpoints(self) -> tuple[str, ...]:
         """The endpoints that serve the task; none if it requires annotation."""
-        if self.kind in ANSWERING_KINDS:
+        if self.kind == ANSWERS.kind:
             return ("/v1/ask",)
         is_classifier = self.kind in CLASSIFYING_KINDS and self.given in ((), (TEXT_PAIR,))
         annotate = () if self.given else ("/v1/annotate",)
@@ -116,10 +114,9 @@ class ModelInfo:
         candidates = {task.name for task in self.tasks if bool(task.given) == pair}
         return tuple(name for name in self._served_at("/v1/classify") if name in candidates)
 
-    def choosing(self, *, numbers: bool) -> tuple[str, ...]:
+    def choosing(self, ability: Ability) -> tuple[str, ...]:
         """Return the names of the tasks that choose among given labels, or from a given range."""
-        kind = RANGE_KIND if numbers else LABELS_KIND
-        capable = {task.name for task in self.tasks if task.kind == kind}
+        capable = {task.name for task in self.tasks if task.kind == ability.kind}
         return tuple(name for name in self._served_at("/v1/classify") if name in capable)
 
     def layers(self, names: Iterable[str]) -> dict[str, str]:

@@ -100,9 +100,8 @@ def classify(payload: Json, model: ModelInfo, limits: Limits) -> ParsedRequest:
         judging = JUDGES_PAIR if is_pair else JUDGES_TEXT
         tasks = _tasks(payload, model, model.judging(pair=is_pair), judging)
     else:
-        is_range = choices.bounds is not None
-        choosing = CHOOSES_NUMBER if is_range else CHOOSES_LABEL
-        tasks = _tasks(payload, model, model.choosing(numbers=is_range), choosing)
+        choosing = CHOOSES_LABEL if choices.bounds is None else CHOOSES_NUMBER
+        tasks = _tasks(payload, model, model.choosing(choosing), choosing)
         if "tasks" not in payload:
             tasks = (first_suited(tasks, model.judging(pair=True), is_pair=is_pair),)
     locations, texts = zip(*_texts(payload, "text", "texts", limits), strict=True)
