@@ -131,6 +131,14 @@ class Work:
         write_all(self.log, head_line(work))
         os.fsync(self.log)
 
+    def begin_anew(self) -> None:
+        """Forget what is done, as its inputs were changed; raises ``StorageError``."""
+        with report_os_errors(self.path):
+            head, _ = complete_lines(log_of(self.path).read_bytes())[0]
+            self.begin(head["work"])
+        self.done, self._inputs, self._bytes = Done(), 0, 0
+        self._read, self._written = hashlib.sha256(), hashlib.sha256()
+
     def _count_input(self, content: bytes) -> None:
         self._inputs += 1
         self._read.update(hashlib.sha256(content).digest())  # depends on where inputs end, too

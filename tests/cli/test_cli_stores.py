@@ -152,9 +152,14 @@ def test_a_run_that_failed_goes_on(annotate, corpus, memory, expected, state, tm
     memory.pipe_file("/in/c.parquet", b"broken" + bytes(len(broken) - 6))
     told = annotate("memory://in", "-o", "memory://out")
     assert told.exit_code == 1
-    assert "memory://out: 2 of 4 shards done; to go on: spanloom annotate" in told.stderr
+    assert "memory://out: 3 of 4 shards done; to go on: spanloom annotate" in told.stderr
     assert "memory://in/c.parquet: no Parquet" in told.stderr
-    assert sorted(objects(memory, "/out/")) == [".spanloom.shards.log", "a.jsonl", "b.jsonl.gz"]
+    assert sorted(objects(memory, "/out/")) == [
+        ".spanloom.shards.log",
+        "a.jsonl",
+        "b.jsonl.gz",
+        "sub/d.jsonl",
+    ]
     memory.pipe_file("/in/c.parquet", broken)
     created = memory.info("/out/a.jsonl")["created"]
     # the log in the store is enough, as on another machine

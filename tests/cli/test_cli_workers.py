@@ -118,7 +118,35 @@ def test_a_corpus_in_another_form_and_in_one_file(annotate, corpus, tmp_path):
     assert one == [document.name for part in parts for document in part]
 
 
-def test_a_broken_shard_ends_the_run_and_what_is_done_stays(annotate, corpus, tmp_path):
+def test_shards_after_a_broken_one_are_done(annotate, corpus, tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    lines = (corpus / "a.jsonl").read_bytes().splitlines(keepends=True)
+    broken = [*lines[:20], b"{}\n", *lines[20:]]
+    (folder / "a.jsonl.gz").write_bytes(b"no gzip")
+    (folder / "b.jsonl").write_bytes(b"".join(broken))
+    (folder / "c.jsonl").write_bytes(b"".join(broken))
+    (folder / "d.jsonl").write_bytes(b"".join(lines))
+    told = annotate(folder, "-o", out)
+    assert told.exit_code == 1
+    assert "a.jsonl.gz: cannot be read: Not a gzipped file" in told.stderr
+    assert "b.jsonl:21: " in told.stderr
+    assert "3 of 4 shards cannot be read: a.jsonl.gz, b.jsonl, c.jsonl" in told.stderr
+    assert "1 of 4 shards done; to go on: spanloom annotate" in told.stderr
+    shown = {path.name for path in out.iterdir() if not path.name.startswith(".")}
+    assert shown == {"d.jsonl"}
+    (folder / "a.jsonl.gz").unlink()
+    (folder / "b.jsonl").write_bytes(b"".join(lines))  # goes on
+    (folder / "c.jsonl").write_bytes(b"".join(lines[5:]))  # its beginning is another one
+    told = annotate(folder, "-o", out, "--resume")
+    assert told.exit_code == 0, told.stderr
+    assert told.stderr.count("done anew") == told.stderr.count("c.jsonl: not as it was") == 1
+    fresh = tmp_path / "fresh"
+    assert annotate(folder, "-o", fresh).exit_code == 0
+    assert files(out) == files(fresh)
+
+
+def test_what_is_done_stays_done(annotate, corpus, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     for name in ("a.jsonl", "b.jsonl"):

@@ -181,7 +181,7 @@ def _annotate_into(options: AnnotateOptions, spec: AnnotationSpec, endpoints: "E
     shards = _shards(options, endpoints, spec.to, folder)
     if folder is None:
         check(source, out, spec.to)
-    shards[0].begin()
+        shards[0].begin()
     job = OutputJob(
         spec.to,
         out,

@@ -3,7 +3,7 @@
 Whatever the form, documents are appended as JSON lines to ``OUT.part`` (in a brat folder to a
 hidden file), behind which the log of ``progress`` stands. Once all are there, OUT is made of them,
 whole or not at all. Brat files are also written as they come. A corpus of shards has this for each
-shard, and a manifest of those that are done.
+shard, and a manifest of those that are done; a shard that cannot be read does not stop the others.
 """
 
 from collections import deque
@@ -28,6 +28,7 @@ from spanloom.cli.progress_log import ProgressLog
 from spanloom.cli.shards import Shard, Source
 from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
+from spanloom.errors import DataError, FormatError, StorageError
 from spanloom.formats import _files, jsonl
 from spanloom.formats.brat.save import make_folder
 from spanloom.model.stretches import cut_stretches
@@ -86,8 +87,9 @@ def check(source: Source, out: Path, to: str) -> None:
 class _OpenShard:
     """A shard in progress: its work, what closes its files, and up to which byte it was sent.
 
-    ``pending`` stretches were sent and not answered; ``is_read``: no other will be sent.
-    ``fingerprint`` is that of the input before it was read.
+    ``pending`` stretches were sent and not answered; ``is_read``: no other will be sent, and
+    ``is_damaged``: because the rest cannot be read. ``fingerprint`` is that of the input before it
+    was read.
     """
 
     shard: Shard
@@ -97,6 +99,7 @@ class _OpenShard:
     sent_bytes: int = 0
     pending: int = 0
     is_read: bool = False
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ class _Run:
     manifest: Manifest | None = None
     _sent: deque[_Stretch] = field(default_factory=deque)
     _open: list[_OpenShard] = field(default_factory=list)
+    _damaged: list[str] = field(default_factory=list)
+    _has_sent: bool = False
     _is_finished: bool = False
     _progress: ProgressLog = field(init=False)
 
@@ -126,23 +131,58 @@ class _Run:
         self._progress = ProgressLog(sum(shard.size for shard in self.shards))
 
     def messages(self) -> Iterator[bytes]:
-        """Yield a message for each stretch that is still to be annotated."""
-        is_first = True
+        """Yield a message for each stretch that is still to be annotated.
+
+        Raises what reading raises, unless there are other shards to go on with.
+        """
         for shard in self.shards:
             if self._is_done(shard):
                 self._progress.skip(shard.size)
                 continue
-            opened = self._begin(shard)
+            try:
+                yield from self._shard_messages(shard)
+            except (FormatError, DataError) as error:
+                if self.manifest is None:
+                    raise
+                log(f"{error}; going on with the other shards")
+                self._set_damaged(shard)
+
+    def _shard_messages(self, shard: Shard) -> Iterator[bytes]:
+        opened = self._begin(shard)
+        documents = self._documents_left(opened)
+        opened.sent_bytes = shard.position
+        self._progress.skip(shard.position)
+        for stretch in cut_stretches(documents, done=opened.under_way.done.units):
+            yield self._send(opened, [_line(doc) for doc in stretch])
+        opened.is_read = True
+        self._end_if_done(opened)
+
+    def _documents_left(self, opened: _OpenShard) -> Iterator[Document]:
+        """Yield the documents that an earlier run has not done: all, where its input was changed.
+
+        Raises ``StorageError`` for a changed input that is not one of many.
+        """
+        shard, under_way = opened.shard, opened.under_way
+        documents = iter(shard)
+        try:
+            under_way.repeat(_take_lines(documents, under_way.done.inputs))
+        except StorageError:
+            if self.manifest is None:
+                raise
+            log(f"{shard.name}: not as it was when it was begun; done anew")
+            under_way.begin_anew()
+            shard.position = 0
             documents = iter(shard)
-            done = opened.under_way.done
-            opened.under_way.repeat(_take_lines(documents, done.inputs))
-            opened.sent_bytes = shard.position
-            self._progress.skip(shard.position)
-            for stretch in cut_stretches(documents, done=done.units):
-                yield self._send(opened, [_line(doc) for doc in stretch], first=is_first)
-                is_first = False
-            opened.is_read = True
-            self._end_if_done(opened)
+        return documents
+
+    def _set_damaged(self, shard: Shard) -> None:
+        """Note that the rest of a shard cannot be read, if any of it could."""
+        self._damaged.append(shard.name)
+        for opened in self._open:
+            if opened.shard is shard:
+                opened.is_read = opened.is_damaged = True
+                self._end_if_done(opened)
+                return
 
     def commit(self, answer: bytes) -> None:
         """Keep the answer to the oldest message that has none yet."""
@@ -157,7 +197,12 @@ class _Run:
         self._end_if_done(sent.opened)
 
     def finish(self) -> None:
-        """Write the manifest, if there is one; raises ``StorageError``."""
+        """Write the manifest, if there is one; raises ``StorageError``, or ``DataError`` for shards
+        that could not be read."""
+        if self._damaged:
+            count = f"{len(self._damaged)} of {quantity(len(self.shards), 'shard')}"
+            names = shorten_list(self._damaged)
+            raise DataError(f"{count} cannot be read: {names}; mend or remove them, then go on")
         if self.manifest is not None:
             self._tell_stale(self.manifest)
             self.manifest.finish([shard.name for shard in self.shards])
@@ -212,28 +257,31 @@ class _Run:
             _tell_begun(under_way, self.output)
         return opened
 
-    def _send(self, opened: _OpenShard, lines: Sequence[bytes], *, first: bool) -> bytes:
+    def _send(self, opened: _OpenShard, lines: Sequence[bytes]) -> bytes:
         position = opened.shard.position
         self._sent.append(_Stretch(opened, lines, position - opened.sent_bytes))
         opened.sent_bytes = position
         opened.pending += 1
-        return stretch_message(lines, first=first)
+        is_first, self._has_sent = not self._has_sent, True
+        return stretch_message(lines, first=is_first)
 
     def _end_if_done(self, opened: _OpenShard) -> None:
-        """End a shard that is read to its end and has all answers, whichever came last.
+        """End a shard that is read as far as it can be and has all answers, whichever came last.
 
         No worker is asked: a second one would be started for the end of a short input alone.
         """
-        if opened.is_read and not opened.pending:
+        if not opened.is_read or opened.pending:
+            return
+        if not opened.is_damaged:
             self._end(opened)
+        self._open.remove(opened)
+        opened.files.close()
 
     def _end(self, opened: _OpenShard) -> None:
         """Write a shard's output from its finished documents, and note it in the manifest."""
         shard, under_way = opened.shard, opened.under_way
         output = replace(self.output, to=shard.to, out=shard.target)
         write_finished(under_way, output, is_logged=self.manifest is None)
-        self._open.remove(opened)
-        opened.files.close()
         if self.manifest is not None:
             count = under_way.done.inputs
             self.manifest.add(shard.name, shard.size, count, shard.target, opened.fingerprint)
