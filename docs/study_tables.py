@@ -103,9 +103,11 @@ def _of_partners(partners: list[str]) -> str:
 
 
 def _score(result: Result) -> str:
-    """Return mean, deviation if there are several seeds, and an arrow."""
-    scores, comparison = result["scores"], result["comparison"]
+    """Return the mean, its deviation (of one seed the interval, if it is there), and an arrow."""
+    scores, comparison, interval = result["scores"], result["comparison"], result.get("interval")
     spread = f" ± {100 * scores['deviation']:.2f}" if scores["count"] > 1 else ""
+    if not spread and interval:
+        spread = f" ({100 * interval['low']:.1f}–{100 * interval['high']:.1f})"
     return f"{100 * scores['mean']:.2f}{spread}{_arrow(comparison) if comparison else ''}"
 
 

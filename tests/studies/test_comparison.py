@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import (
-    counts_per_document,
+from spanloom.metrics.bootstrap import counts_per_document, interval, scores_per_document
+from spanloom.metrics.bootstrap_over_seeds import (
+    interval_over_seeds,
     on_same_documents,
     paired_by_seed,
     paired_over_seeds,
-    scores_per_document,
 )
 from spanloom.metrics.counts import Counts
 from spanloom.studies.comparison import Scores, holm, is_higher
@@ -87,9 +87,9 @@ def test_runs_that_differ_less_than_seeds_are_not_significant():
     assert paired_over_seeds(better, counts) > 0.5
 
 
-def _run(rng, documents, skill):
+def _run(rng, documents, skill, deviation=0.02):
     """Scores of a run, whose seed gives or takes a point, on documents of ten items."""
-    right = rng.binomial(10, np.clip(documents + skill + rng.normal(0, 0.02), 0, 1))
+    right = rng.binomial(10, np.clip(documents + skill + rng.normal(0, deviation), 0, 1))
     return scores_per_document((right / 10).tolist())
 
 
@@ -105,6 +105,32 @@ def test_equal_systems_are_seldom_significant(num_seeds, test):
         first, second = ([_run(rng, corpus, 0) for corpus in corpora] for _ in range(2))
         low += test(first, second, resamples=300) < 0.05
     assert low <= 10  # five are to be expected
+
+
+@pytest.mark.parametrize("same_documents", [True, False])
+@pytest.mark.parametrize("num_seeds", [1, 3])
+def test_intervals_hold_what_they_promise(num_seeds, same_documents):
+    """Of 100 experiments, 95 intervals are to hold the skill behind them; one seed knows less."""
+    rng = np.random.default_rng(5)
+    deviation = 0.02 if num_seeds > 1 else 0.0  # of seeds, whose spread one seed cannot tell
+    num_held = 0
+    for _ in range(100):
+        corpora = [rng.uniform(0.3, 0.7, 200) for _ in range(num_seeds)]
+        if same_documents:
+            corpora = corpora[:1] * num_seeds
+        runs = [_run(rng, corpus, 0, deviation) for corpus in corpora]
+        bounds = interval_over_seeds(runs, same_documents=same_documents, resamples=300)
+        num_held += bounds.low <= 0.5 <= bounds.high
+    assert num_held >= 89
+
+
+def test_the_interval_of_one_run_is_that_of_its_documents():
+    run = scores_per_document(np.random.default_rng(4).random(50).tolist())
+    alone = interval(run, resamples=20_000)
+    both = interval_over_seeds([run], same_documents=True, resamples=20_000)
+    assert (both.low, both.high) == pytest.approx((alone.low, alone.high), abs=0.003)
+    with pytest.raises(DataError, match="expected runs with documents"):
+        interval_over_seeds([], same_documents=True)
 
 
 def test_runs_on_other_documents_are_compared_in_pairs():

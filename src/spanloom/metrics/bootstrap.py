@@ -189,135 +189,11 @@ def paired(
     that p is never 0. Raises ``DataError`` where the two differ in their metric or in length, or
     are empty.
     """
-    _check_comparable("paired bootstrap", first, second)
+    check_comparable("paired bootstrap", first, second)
     observed = first.value - second.value
     first_scores, second_scores = _resample([first, second], seed, resamples)
     is_extreme = np.abs(first_scores - second_scores - observed) >= abs(observed) - 1e-12
     return float((is_extreme.sum() + 1) / (resamples + 1))
-
-
-def paired_over_seeds(
-    first: Sequence[DocumentCounts],
-    second: Sequence[DocumentCounts],
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
-) -> float:
-    """Return the two-sided p-value of the difference of two systems, each trained several times.
-
-    Each resample draws documents, the same for both systems, and runs of each system, all with
-    replacement; what is compared is the mean of the metric over runs. A few runs vary less than
-    those that might have been, by n / (n - 1), and their spread is known badly: so the drawn runs'
-    distance from their mean is widened, for n runs by the root of that, and for both systems by the
-    ratio of Student's quantile to the normal one. With one run each it is ``paired``. Raises
-    ``DataError`` as ``paired``, and where a system has no run.
-    """
-    if not first or not second:
-        raise DataError("paired bootstrap: expected at least one run of each system, got none")
-    for other in (*first[1:], *second):
-        _check_comparable("paired bootstrap", first[0], other)
-    metric = first[0].spec.of
-    rng = np.random.default_rng(seed)
-    stacks = [np.stack([run.rows for run in runs]) for runs in (first, second)]
-    observed = np.subtract(*(metric(stack.sum(1)).mean() for stack in stacks))
-    num_documents = stacks[0].shape[1]
-    widening = _student_widening(sum(len(stack) - 1 for stack in stacks))
-
-    def draw_differences(num_draws: int) -> Scores:
-        documents = _draw(rng, num_documents, num_draws)
-        scores: list[Scores] = []
-        for stack in stacks:
-            runs = _draw_runs(rng, len(stack), num_draws, widening)
-            scores.append(
-                (runs * metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True))).mean(1)
-            )
-        differences: Scores = scores[0] - scores[1]
-        return differences
-
-    return _share_as_far(observed, draw_differences, resamples, CELLS // num_documents)
-
-
-def paired_by_seed(
-    first: Sequence[DocumentCounts],
-    second: Sequence[DocumentCounts],
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
-) -> float:
-    """Return the p-value of ``paired_over_seeds`` where each run was scored on other documents.
-
-    So it is where each seed holds out another part of train. The runs of both systems are then in
-    pairs, which are drawn together, and so are the documents of each. Raises ``DataError`` as
-    ``paired``, and where a run lacks its pair.
-    """
-    if len(first) != len(second) or not first:
-        raise DataError(
-            f"paired bootstrap: expected runs in pairs, got {len(first)} and {len(second)}"
-        )
-    for run, other in zip(first, second, strict=True):
-        _check_comparable("paired bootstrap", run, other)
-    metric, rng = first[0].spec.of, np.random.default_rng(seed)
-    sides = [[run.rows for run in runs] for runs in (first, second)]
-    means = [np.stack([metric(rows.sum(0)) for rows in side]).mean() for side in sides]
-    observed = means[0] - means[1]
-    widening = _student_widening(len(first) - 1)
-
-    def draw_differences(num_draws: int) -> Scores:
-        runs = _draw_runs(rng, len(first), num_draws, widening)
-        documents = [_draw(rng, len(rows), num_draws) for rows in sides[0]]
-        scores: list[Scores] = []
-        for side in sides:
-            columns = [metric(w @ rows) for w, rows in zip(documents, side, strict=True)]
-            scores.append((runs * np.stack(columns, axis=1)).mean(1))
-        differences: Scores = scores[0] - scores[1]
-        return differences
-
-    return _share_as_far(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
-
-
-def _share_as_far(
-    observed: float, draw_differences: Callable[[int], Scores], resamples: int, block_size: int
-) -> float:
-    """Return the share of drawn differences as far from the observed one as that is from zero.
-
-    The observed one is counted in. ``draw_differences`` draws so many at once, ``block_size`` at
-    most (at least 1).
-    """
-    block_size = max(1, block_size)
-    num_extreme = 0
-    for start in range(0, resamples, block_size):
-        differences = draw_differences(min(block_size, resamples - start))
-        num_extreme += int((np.abs(differences - observed) >= abs(observed) - 1e-12).sum())
-    return (num_extreme + 1) / (resamples + 1)
-
-
-def on_same_documents(runs: Sequence[DocumentCounts]) -> bool:
-    """Return whether gold has the same numbers in all runs, document by document."""
-    golds = [run.rows[:, list(run.spec.gold_cells)] for run in runs]
-    return all(np.array_equal(gold, golds[0]) for gold in golds)
-
-
-def _student_widening(freedom: int) -> float:
-    """Return Student's quantile over the normal one, for an interval of .95; 1 without freedom."""
-    from scipy.stats import norm, t
-
-    return float(t.ppf(0.975, freedom) / norm.ppf(0.975)) if freedom else 1.0
-
-
-def _draw(rng: np.random.Generator, size: int, num_draws: int) -> Table:
-    """Return how often each of ``size`` items is drawn, shape (draw, item)."""
-    return rng.multinomial(size, np.full(size, 1 / size), num_draws).astype(np.float64)
-
-
-def _draw_runs(rng: np.random.Generator, size: int, num_draws: int, widening: float) -> Table:
-    """Return the weights of ``size`` drawn runs, shape (draw, run); their distance from 1 is wide.
-
-    Weights may be below 0; their sum is ``size``.
-    """
-    if size == 1:
-        return np.ones((num_draws, 1))
-    wide: Table = 1 + widening * (size / (size - 1)) ** 0.5 * (_draw(rng, size, num_draws) - 1)
-    return wide
 
 
 def permutation(
@@ -330,7 +206,7 @@ def permutation(
     are no more than ``resamples`` exchanges, all are tried and p is exact; else that many are
     drawn, the observed one is counted in, and p is never 0. Raises ``DataError`` as ``paired``.
     """
-    _check_comparable("permutation", first, second)
+    check_comparable("permutation", first, second)
     if resamples < 1:
         raise DataError(f"permutation: expected at least 1 resample, got {resamples}")
     metric, first_rows, second_rows = first.spec.of, first.rows, second.rows
@@ -362,7 +238,7 @@ def _all_exchanges(start: int, count: int, size: int) -> NDArray[np.int64]:
     return (numbers[:, None] >> np.arange(size, dtype=np.int64)) & 1
 
 
-def _check_comparable(name: str, first: DocumentCounts, second: DocumentCounts) -> None:
+def check_comparable(name: str, first: DocumentCounts, second: DocumentCounts) -> None:
     """Raise ``DataError`` unless both have the same metric and number of documents, not 0."""
     if first.spec is not second.spec:
         raise DataError(

@@ -186,10 +186,11 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
     computes = "; ".join(sorted({row.compute for row in rows.values()}))
     return (
         f"<h2>How to read this</h2><p>Scores are the main metric of each task, or those that the "
-        f"study names, in points, mean ± standard deviation over seeds. p is of the two-sided "
-        f"paired bootstrap over {seeds}, corrected for the number of comparisons (Holm); an arrow "
-        f"says p &lt; {SIGNIFICANT}, but in the table of all conditions <i>higher</i> or "
-        f"<i>lower</i>: means differ by more than {study.spec.k:g} standard deviations of each "
+        f"study names, in points, mean ± standard deviation over seeds (95 % interval). Intervals "
+        f"and p are of the bootstrap over {seeds}; p is two-sided, of paired documents, and "
+        f"corrected for the number of comparisons (Holm); an arrow says p &lt; {SIGNIFICANT}, but "
+        f"in the table of all conditions <i>higher</i> or <i>lower</i>: means differ by more than "
+        f"{study.spec.k:g} standard deviations of each "
         f"(Changpinyo et al. 2018). Minutes are CPU time of one core, training and scoring, of all "
         f"seeds. <i>Updates</i> with batches of the task led to its best score on dev; "
         f"<i>updates to equal</i> made it as good there as what it is compared with ever was. "

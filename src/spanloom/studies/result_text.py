@@ -15,7 +15,8 @@ def to_csv(results: Sequence[Result]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     head = (
-        "design condition task sharing trunk examples metric seeds mean deviation minutes updates"
+        "design condition task sharing trunk examples metric seeds mean deviation low high minutes "
+        "updates"
     )
     further = (
         "against baseline gain p direction updates_to_equal own_mean control control_gain control_p"
@@ -27,6 +28,7 @@ def to_csv(results: Sequence[Result]) -> str:
         writer.writerow(
             [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
+            + ([f"{r.interval.low:.6f}", f"{r.interval.high:.6f}"] if r.interval else [""] * 2)
             + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
             + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p] if c else [""] * 4)
             + ([c.direction, c.updates_to_equal] if c else [""] * 2)
@@ -77,10 +79,11 @@ def _group_name(result: Result) -> str:
 
 
 def format_score(result: Result) -> str:
-    """Return mean and deviation in points, as ``70.12 ± 0.31``."""
-    scores = result.scores
+    """Return mean, deviation and interval in points, as ``70.12 ± 0.31 (68.9–71.4)``."""
+    scores, interval = result.scores, result.interval
     spread = f" ± {100 * scores.deviation:.2f}" if scores.count > 1 else ""
-    return f"{100 * scores.mean:.2f}{spread}"
+    bounds = "" if interval is None else f" ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
+    return f"{100 * scores.mean:.2f}{spread}{bounds}"
 
 
 def _format_p(p: float) -> str:

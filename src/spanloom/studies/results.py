@@ -9,9 +9,9 @@ from typing import Any
 
 from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import (
-    DocumentCounts,
-    loads,
+from spanloom.metrics.bootstrap import DocumentCounts, Interval, loads
+from spanloom.metrics.bootstrap_over_seeds import (
+    interval_over_seeds,
     on_same_documents,
     paired_by_seed,
     paired_over_seeds,
@@ -57,7 +57,9 @@ class Comparison:
 class Result:
     """A task under a condition: scores of all seeds, and the comparison with its baseline.
 
-    ``metrics`` are the means of all metrics of the task, of which ``metric`` is reported.
+    ``interval`` is that of the mean, over documents, and over seeds if there are several; None
+    where there are fewer than ten documents or no counts. ``metrics`` are the means of all metrics
+    of the task, of which ``metric`` is reported.
     ``own_mean`` is the mean with the task's own best weights, where others are scored.
     ``control`` compares a task that went on alone, after a run of several, with the same task alone
     twice, which had as many updates, if the study has that. A study may name what to compare with.
@@ -82,6 +84,7 @@ class Result:
     control: Comparison | None = None
     label: str = ""
     new_head: bool = False
+    interval: Interval | None = None
 
     @property
     def group(self) -> tuple[str, str]:
@@ -198,11 +201,20 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split, metric
         best_updates=_mean_best_updates(job_rows, first.task),
         label=first.label,
         new_head=first.new_head,
+        interval=_interval(job_rows, first.task, split, metric),
     )
 
 
 def _value(row: Row, task: str, split: Split, metric: str) -> float:
     return row.scores[task][split].metrics[metric]
+
+
+def _interval(rows: Sequence[Row], task: str, split: Split, metric: str) -> Interval | None:
+    """Return the interval of the mean, None where counts are missing or of too few documents."""
+    runs = _known_counts(rows, task, split, metric)
+    if runs is None:
+        return None
+    return interval_over_seeds(runs, same_documents=_on_same_documents(rows, runs, task, split))
 
 
 def _own_mean(job_rows: Sequence[Row], task: str, split: Split, metric: str) -> float | None:
@@ -247,11 +259,9 @@ def _compare(
     if len(seeds) > 1:
         higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
         direction = "higher" if higher else "lower" if lower else ""
-    counts = [[_counts(row, task, split, metric) for row in side] for side in runs]
-    documents = {row.scores[task][split].documents for row in runs[0]}
     against, gain = name_of_baseline(cells[0], baseline[0]), scores.mean - base.mean
     updates = _updates_to_equal(runs[0], runs[1], task)
-    p = _p_value(counts[0], counts[1], has_same_documents=len(documents) == 1)
+    p = _p_value(runs[0], runs[1], task, split, metric)
     return Comparison(against, base, gain, p, direction, updates)
 
 
@@ -274,27 +284,40 @@ def _updates_to_equal(runs: Sequence[Row], baseline: Sequence[Row], task: str) -
     return fmean(updates)
 
 
-def _counts(row: Row, task: str, split: Split, metric: str) -> DocumentCounts | None:
-    text = row.scores[task][split].per_document_counts.get(metric)
-    return loads(text) if text else None
+def _known_counts(
+    rows: Sequence[Row], task: str, split: Split, metric: str
+) -> list[DocumentCounts] | None:
+    """Return the counts of each run, None where one has none or all are of too few documents."""
+    texts = [row.scores[task][split].per_document_counts.get(metric) for row in rows]
+    counts = [loads(text) for text in texts if text]
+    if len(counts) < len(rows) or len(counts[0].rows) < FEW_DOCUMENTS:
+        return None
+    return counts
+
+
+def _on_same_documents(
+    rows: Sequence[Row], runs: Sequence[DocumentCounts], task: str, split: Split
+) -> bool:
+    """Return whether all runs were scored on the same documents.
+
+    Rows of earlier versions say nothing of them; gold's numbers tell it, too.
+    """
+    documents = {row.scores[task][split].documents for row in rows}
+    return len(documents) == 1 and on_same_documents(runs)
 
 
 def _p_value(
-    counts: Sequence[DocumentCounts | None],
-    baseline: Sequence[DocumentCounts | None],
-    *,
-    has_same_documents: bool,
+    rows: Sequence[Row], baseline: Sequence[Row], task: str, split: Split, metric: str
 ) -> float | None:
     """Return p, None where counts are missing or of too few documents.
 
-    Both sides have the same seeds in the same order. ``has_same_documents`` tells what rows say of
-    the documents of all seeds, those of earlier versions nothing; gold's numbers tell it, too.
+    Both sides have the same seeds in the same order.
     """
-    a = [run for run in counts if run is not None]
-    b = [run for run in baseline if run is not None]
-    if len(a) < len(counts) or len(b) < len(baseline) or len(a[0].rows) < FEW_DOCUMENTS:
+    a = _known_counts(rows, task, split, metric)
+    b = _known_counts(baseline, task, split, metric)
+    if a is None or b is None:
         return None
-    is_same = has_same_documents and on_same_documents(a)
+    is_same = _on_same_documents(rows, a, task, split)
     return paired_over_seeds(a, b) if is_same else paired_by_seed(a, b)
 
 

@@ -1,0 +1,174 @@
+"""What resampled documents say of a metric where a system was trained with several seeds.
+
+Runs are drawn with replacement beside documents. A few runs vary less than those that might have
+been, by n / (n - 1), and their spread is known badly: so the drawn runs' distance from their mean
+is widened, for n runs by the root of that, and by the ratio of Student's quantile to the normal
+one.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from spanloom.errors import DataError
+from spanloom.metrics.bootstrap import (
+    CELLS,
+    DocumentCounts,
+    Interval,
+    Scores,
+    Table,
+    check_comparable,
+)
+
+
+def interval_over_seeds(
+    runs: Sequence[DocumentCounts],
+    *,
+    same_documents: bool,
+    seed: int = 0,
+    resamples: int = 1000,
+    level: float = 0.95,
+) -> Interval:
+    """Return the percentile interval of the mean of a metric over runs.
+
+    ``same_documents``: each run was scored on the same ones, which are drawn for all at once.
+    Raises ``DataError`` where there is no run, or a run without documents.
+    """
+    if not runs or not all(len(run.rows) for run in runs):
+        raise DataError("interval over seeds: expected runs with documents, got none")
+    rng, widening = np.random.default_rng(seed), _student_widening(len(runs) - 1)
+    block_size = max(1, CELLS // sum(len(run.rows) for run in runs))
+    means: list[Scores] = []
+    for start in range(0, resamples, block_size):
+        num_draws = min(block_size, resamples - start)
+        weights = _draw_runs(rng, len(runs), num_draws, widening)
+        drawn = [
+            _draw(rng, len(run.rows), num_draws) for run in runs[: 1 if same_documents else None]
+        ]
+        documents = drawn * len(runs) if same_documents else drawn
+        columns = [run.spec.of(w @ run.rows) for w, run in zip(documents, runs, strict=True)]
+        means.append((weights * np.stack(columns, axis=1)).mean(1))
+    tail = (1 - level) / 2
+    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
+    return Interval(float(low), float(high), level)
+
+
+def paired_over_seeds(
+    first: Sequence[DocumentCounts],
+    second: Sequence[DocumentCounts],
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> float:
+    """Return the two-sided p-value of the difference of two systems, each trained several times.
+
+    Each resample draws documents, the same for both systems, and runs of each system, all with
+    replacement; what is compared is the mean of the metric over runs. With one run each it is
+    ``bootstrap.paired``. Raises ``DataError`` as that does, and where a system has no run.
+    """
+    if not first or not second:
+        raise DataError("paired bootstrap: expected at least one run of each system, got none")
+    for other in (*first[1:], *second):
+        check_comparable("paired bootstrap", first[0], other)
+    metric = first[0].spec.of
+    rng = np.random.default_rng(seed)
+    stacks = [np.stack([run.rows for run in runs]) for runs in (first, second)]
+    observed = np.subtract(*(metric(stack.sum(1)).mean() for stack in stacks))
+    num_documents = stacks[0].shape[1]
+    widening = _student_widening(sum(len(stack) - 1 for stack in stacks))
+
+    def draw_differences(num_draws: int) -> Scores:
+        documents = _draw(rng, num_documents, num_draws)
+        scores: list[Scores] = []
+        for stack in stacks:
+            runs = _draw_runs(rng, len(stack), num_draws, widening)
+            scores.append(
+                (runs * metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True))).mean(1)
+            )
+        differences: Scores = scores[0] - scores[1]
+        return differences
+
+    return _share_as_far(observed, draw_differences, resamples, CELLS // num_documents)
+
+
+def paired_by_seed(
+    first: Sequence[DocumentCounts],
+    second: Sequence[DocumentCounts],
+    *,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> float:
+    """Return the p-value of ``paired_over_seeds`` where each run was scored on other documents.
+
+    So it is where each seed holds out another part of train. The runs of both systems are then in
+    pairs, which are drawn together, and so are the documents of each. Raises ``DataError`` as
+    ``bootstrap.paired``, and where a run lacks its pair.
+    """
+    if len(first) != len(second) or not first:
+        raise DataError(
+            f"paired bootstrap: expected runs in pairs, got {len(first)} and {len(second)}"
+        )
+    for run, other in zip(first, second, strict=True):
+        check_comparable("paired bootstrap", run, other)
+    metric, rng = first[0].spec.of, np.random.default_rng(seed)
+    sides = [[run.rows for run in runs] for runs in (first, second)]
+    means = [np.stack([metric(rows.sum(0)) for rows in side]).mean() for side in sides]
+    observed = means[0] - means[1]
+    widening = _student_widening(len(first) - 1)
+
+    def draw_differences(num_draws: int) -> Scores:
+        runs = _draw_runs(rng, len(first), num_draws, widening)
+        documents = [_draw(rng, len(rows), num_draws) for rows in sides[0]]
+        scores: list[Scores] = []
+        for side in sides:
+            columns = [metric(w @ rows) for w, rows in zip(documents, side, strict=True)]
+            scores.append((runs * np.stack(columns, axis=1)).mean(1))
+        differences: Scores = scores[0] - scores[1]
+        return differences
+
+    return _share_as_far(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
+
+
+def _share_as_far(
+    observed: float, draw_differences: Callable[[int], Scores], resamples: int, block_size: int
+) -> float:
+    """Return the share of drawn differences as far from the observed one as that is from zero.
+
+    The observed one is counted in. ``draw_differences`` draws so many at once, ``block_size`` at
+    most (at least 1).
+    """
+    block_size = max(1, block_size)
+    num_extreme = 0
+    for start in range(0, resamples, block_size):
+        differences = draw_differences(min(block_size, resamples - start))
+        num_extreme += int((np.abs(differences - observed) >= abs(observed) - 1e-12).sum())
+    return (num_extreme + 1) / (resamples + 1)
+
+
+def on_same_documents(runs: Sequence[DocumentCounts]) -> bool:
+    """Return whether gold has the same numbers in all runs, document by document."""
+    golds = [run.rows[:, list(run.spec.gold_cells)] for run in runs]
+    return all(np.array_equal(gold, golds[0]) for gold in golds)
+
+
+def _student_widening(freedom: int) -> float:
+    """Return Student's quantile over the normal one, for an interval of .95; 1 without freedom."""
+    from scipy.stats import norm, t
+
+    return float(t.ppf(0.975, freedom) / norm.ppf(0.975)) if freedom else 1.0
+
+
+def _draw_runs(rng: np.random.Generator, size: int, num_draws: int, widening: float) -> Table:
+    """Return the weights of ``size`` drawn runs, shape (draw, run); their distance from 1 is wide.
+
+    Weights may be below 0; their sum is ``size``.
+    """
+    if size == 1:
+        return np.ones((num_draws, 1))
+    wide: Table = 1 + widening * (size / (size - 1)) ** 0.5 * (_draw(rng, size, num_draws) - 1)
+    return wide
+
+
+def _draw(rng: np.random.Generator, size: int, num_draws: int) -> Table:
+    """Return how often each of ``size`` items is drawn, shape (draw, item)."""
+    return rng.multinomial(size, np.full(size, 1 / size), num_draws).astype(np.float64)
