@@ -4,8 +4,8 @@
 
 Words a second of CPU time, all threads counted, so one number a core. Text goes in and Documents
 come out on one side; on the other the encoder alone reads what annotation hands it, already made
-(``spanloom.glad.speed``, as in the rows of the board). Writing the Documents as JSON lines and as
-brat files is timed apart.
+(``spanloom.glad.speed``, as in the rows of the board). Reading texts as JSON lines, and writing the
+Documents as JSON lines and as brat files, is timed apart, and added for the way from file to file.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import process_time
+from typing import TypeVar
 
 from spanloom.corpora import folder as corpora
 from spanloom.document import Document
@@ -20,6 +21,8 @@ from spanloom.formats import jsonl
 from spanloom.formats.brat import write as brat
 from spanloom.glad.speed import speeds
 from spanloom.model import serialization
+
+T = TypeVar("T")
 
 
 def main() -> None:
@@ -49,15 +52,23 @@ def main() -> None:
         "ratio_median": round(rates.ratio, 3),
         "ratio_range": [round(rates.ratios[0], 3), round(rates.ratios[-1], 3)],
     }
+    lines = jsonl.dumps(texts)
+    reading = min(_seconds(_read_json, lines) for _ in range(options.repeat))
+    result["read_ms_per_1000_words"] = round(1e6 * reading / rates.words, 1)
     annotated = list(model.annotate(texts))
     for name, write in (("json", _write_json), ("brat", _write_brat)):
         seconds = min(_seconds(write, annotated) for _ in range(options.repeat))
         result[f"{name}_ms_per_1000_words"] = round(1e6 * seconds / rates.words, 1)
-        both = rates.words / rates.annotated + seconds
-        result[f"annotate_to_{name}_words_per_cpu_second"] = round(rates.words / both)
+        total = reading + rates.words / rates.annotated + seconds
+        result[f"annotate_to_{name}_words_per_cpu_second"] = round(rates.words / total)
     print(json.dumps(result, indent=1))
     if options.json:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_json(lines: str) -> None:
+    for _ in jsonl.loads(lines):
+        pass
 
 
 def _write_json(documents: Sequence[Document]) -> None:
@@ -70,10 +81,10 @@ def _write_brat(documents: Sequence[Document]) -> None:
             text.encode()
 
 
-def _seconds(write: Callable[[Sequence[Document]], None], documents: Sequence[Document]) -> float:
-    """Return the CPU seconds of one writing of all documents."""
+def _seconds(use: Callable[[T], None], value: T) -> float:
+    """Return the CPU seconds of one use of a value."""
     start = process_time()
-    write(documents)
+    use(value)
     return process_time() - start
 
 
