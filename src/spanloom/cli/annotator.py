@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from spanloom.cli.asking import Asked, parse_asked
 from spanloom.cli.console import join_names, log
+from spanloom.cli.garbage import loaded_to_stay
 from spanloom.cli.outputs import SHOWN, needs_cuts
 from spanloom.document import Document
 
@@ -42,10 +43,11 @@ class Annotator:
 
     def __init__(self, spec: AnnotationSpec) -> None:
         """Load the model; raises what ``load`` raises, and ``DataError`` if it cannot answer."""
-        from spanloom.model.serialization import load
+        with loaded_to_stay():
+            from spanloom.model.serialization import load
 
+            self.model: Model = load(spec.model, device=spec.device, precision=spec.precision)
         self.spec = spec
-        self.model: Model = load(spec.model, device=spec.device, precision=spec.precision)
         self.names: Iterable[str] | None = spec.tasks
         self._asked = spec.parse_asked()
         if self._asked is not None:

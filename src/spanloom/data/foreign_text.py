@@ -40,6 +40,9 @@ class KnownLanguage:
         vocabulary = pieces.tokenizer.get_vocab()
         counts: Counter[str] = Counter()
         for piece in vocabulary:
+            if piece.isascii():  # most are, and looking for names would take a tenth of a second
+                counts[_LATIN] += piece.upper() != piece.lower()
+                continue
             scripts = {script_of(character) for character in piece if character.isalpha()}
             if len(scripts) == 1:
                 counts.update(scripts)
