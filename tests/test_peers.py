@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from spanloom.annotation.events import collect
 from spanloom.document import SENTENCES, WORDS, Argument, Document, Event, Layer, Relation, Span
 from spanloom.errors import DataError
+from spanloom.formats import jsonl
 from spanloom.metrics.qa import normalize_answer, overlap
 from spanloom.metrics.report import score as report
 from spanloom.tokenization import word_tokenizer, words_of
@@ -192,6 +193,27 @@ def test_a_limit_takes_whole_documents(export):
     assert [document.name for document in taken] == ["tree", "steps"]
     assert export.limited([TREE, STEPS], SPLIT, None) == [TREE, STEPS]
     assert export.limited([TREE], SPLIT, 99) == [TREE]
+
+
+def test_a_dataset_becomes_three_files_with_the_default_words(exchange, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for split in ("train", "dev", "test"):
+        jsonl.write(data / f"{split}.jsonl", [STEPS])
+    command = [sys.executable, PEERS / "export.py", data, "-o", tmp_path / "out"]
+    subprocess.run([*command, "--spans", "main"], capture_output=True, check=True)
+    for split in ("train", "dev", "test"):
+        first, second = exchange.read(tmp_path / "out" / f"{split}.jsonl")
+        assert first.words == ("Mix", "5", "ml", "buffer", ".")
+        assert second.spans == ((0, 1, "Action"),)
+
+
+def test_datasets_name_words_and_sentences_that_spanloom_has():
+    import run
+
+    for options in run.EXPORTS.values():
+        values = dict(zip(options[::2], options[1::2], strict=True))
+        word_tokenizer(values.get("--words", "char-class"), values.get("--sentences", "newline"))
 
 
 SPANS = st.lists(

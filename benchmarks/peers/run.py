@@ -39,8 +39,9 @@ SURROUNDINGS = {
 EXPORTS = {
     "ewt": ("--tags", "upos", "--tree", "dependency"),
     "wnut17": ("--spans", "entities"),
-    "wlp": ("--spans", "main", "--words", "fine", "--sentences", "line"),
+    "wlp": ("--spans", "main", "--words", "char-class", "--sentences", "newline"),
     "conll04": ("--spans", "entities"),
+    "wikigold": ("--spans", "entities"),
 }
 
 
@@ -79,6 +80,12 @@ def _ours(recipe: str, dataset: str, *said: str, epochs: int | None = None) -> R
     return Run(f"{OURS}_{stem}", dataset, OURS, "ours.py", (str(RECIPES / recipe), *said, *told))
 
 
+def _spacy_names(dataset: str, *, epochs: int) -> Run:
+    """spaCy's named entities, at the rate of its quickstart."""
+    options = ("--parts", "ner", *_tries(epochs, "1e-3", bf16=False))
+    return Run("spacy", dataset, "spacy", "spacy_pipeline.py", options)
+
+
 def _set(*settings: str) -> tuple[str, ...]:
     return tuple(part for each in settings for part in ("--set", each))
 
@@ -87,12 +94,17 @@ RUNS = (
     Run("hf_tokens", "ewt", "hf_tokens", "hf_tokens.py", ("--batch", "32", *_tries(1, "4e-4"))),
     Run("hf_tokens", "wnut17", "hf_tokens", "hf_tokens.py", _tries(8, "2e-4", "5e-4")),
     Run("hf_tokens", "wlp", "hf_tokens", "hf_tokens.py", _tries(4, "2e-4", "5e-4")),
-    Run("spacy", "ewt", "spacy", "spacy_ewt.py", _tries(4, "1e-3", bf16=False)),
+    Run("hf_tokens", "wikigold", "hf_tokens", "hf_tokens.py", _tries(8, "2e-4", "5e-4")),
+    Run("spacy", "ewt", "spacy", "spacy_pipeline.py", _tries(4, "1e-3", bf16=False)),
+    _spacy_names("wnut17", epochs=12),
+    _spacy_names("wikigold", epochs=16),
+    _spacy_names("conll04", epochs=16),
+    _spacy_names("wlp", epochs=4),
     Run(
         "spacy_minilm",
         "ewt",
         "spacy",
-        "spacy_ewt.py",
+        "spacy_pipeline.py",
         ("--encoder", "--batch", "500", *_tries(2, "1e-4", "3e-4", bf16=False)),
     ),
     Run("span_marker", "wnut17", "span_marker", "span_marker_train.py", _tries(1, "1e-4", "3e-4")),
@@ -105,6 +117,7 @@ RUNS = (
     _ours("glad/wnut17.yaml", "wnut17", "--spans", "entities"),
     _ours("wlp.yaml", "wlp", "--spans", "main", epochs=4),
     _ours("glad/conll04.yaml", "conll04", "--spans", "entities", epochs=16),
+    _ours("glad/wikigold.yaml", "wikigold", "--spans", "entities", epochs=12),
 )
 
 
