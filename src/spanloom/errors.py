@@ -132,6 +132,15 @@ class WorkerError(SpanloomError):
     """Worker processes ended before their work was done, or it failed in one of them."""
 
 
+class WorkersDied(WorkerError):
+    """Workers died over one job again and again; ``position`` unanswered ones came before it."""
+
+    def __init__(self, count: int, position: int) -> None:
+        problem = "is there enough memory, or does one text end the process?"
+        super().__init__(f"{count} worker processes died over the same texts; {problem}")
+        self.position = position
+
+
 class ClusterError(SpanloomError):
     """A cluster cannot be reached."""
 

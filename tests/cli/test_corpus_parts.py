@@ -16,7 +16,7 @@ from spanloom.cli.resumable import annotate_into
 from spanloom.cli.shards import find_shards, open_shards
 from spanloom.cli.stores import StoredFile, open_store
 from spanloom.document import Document
-from spanloom.errors import StorageError
+from spanloom.errors import StorageError, WorkerError
 from spanloom.formats import jsonl
 from spanloom.model import stretches
 from spanloom.workers.executors import Answer
@@ -100,6 +100,24 @@ def test_a_short_input_needs_one_worker(tmp_path):
     echo(tmp_path / "in", tmp_path / "out", executor)
     assert (executor.jobs, executor.most) == (2, 1)  # the description, and the document
     assert [document.name for document in jsonl.read(tmp_path / "out" / "a.jsonl")] == ["1"]
+
+
+class Mortal(Echo):
+    """Workers that a text ends."""
+
+    def wait(self):
+        answer = super().wait()
+        return Answer(answer.key, None) if b"poison" in answer.content else answer
+
+
+def test_texts_that_end_workers_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(stretches, "_MAX_WORDS", 4)
+    (tmp_path / "in").mkdir()
+    texts = ["Stir it.", "Stir it.", "Some poison.", "Stir it."]
+    many = [Document(text * 2, name=f"d{number}") for number, text in enumerate(texts)]
+    jsonl.write(tmp_path / "in" / "a.jsonl", many)
+    with pytest.raises(WorkerError, match=r"3 worker processes died.* They are 'd2'$"):
+        echo(tmp_path / "in", tmp_path / "out", Mortal(2))
 
 
 @pytest.mark.parametrize("size", [1, 2])

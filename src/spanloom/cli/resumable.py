@@ -28,7 +28,7 @@ from spanloom.cli.progress_log import ProgressLog
 from spanloom.cli.shards import Shard, Source
 from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
-from spanloom.errors import DataError, FormatError, StorageError
+from spanloom.errors import DataError, FormatError, StorageError, WorkerError, WorkersDied
 from spanloom.formats import _files, jsonl
 from spanloom.formats.brat.save import make_folder
 from spanloom.model.stretches import cut_stretches
@@ -63,8 +63,11 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
                 )
             )
             stack.callback(run.tell_shards)
-        for answer in in_order(executor, run.messages()):
-            run.commit(answer)
+        try:
+            for answer in in_order(executor, run.messages()):
+                run.commit(answer)
+        except WorkersDied as error:
+            raise WorkerError(f"{error} They are {run.sent_texts(error.position)}") from error
         run.finish()
 
 
@@ -195,6 +198,12 @@ class _Run:
         self._progress.add(len(lines), sent.num_bytes)
         sent.opened.pending -= 1
         self._end_if_done(sent.opened)
+
+    def sent_texts(self, position: int) -> str:
+        """Return the names of the first and the last text of a stretch that has no answer yet."""
+        lines = self._sent[position].lines
+        names = [next(jsonl.loads(line.decode())).name for line in (lines[0], lines[-1])]
+        return " to ".join(map(repr, dict.fromkeys(names)))
 
     def finish(self) -> None:
         """Write the manifest, if there is one; raises ``StorageError``, or ``DataError`` for shards

@@ -3,7 +3,7 @@
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
-from spanloom.errors import SpanloomError, WorkerError
+from spanloom.errors import SpanloomError, WorkersDied
 from spanloom.workers.executors import Executor
 
 MAX_DEATHS = 3  # of workers over one job, after which it is given up
@@ -14,7 +14,7 @@ def in_order(executor: Executor, jobs: Iterable[bytes]) -> Iterator[bytes]:
 
     Jobs are read as workers need them, so memory is bounded: at most four per worker are kept,
     with answers that wait for an earlier one. If reading a job fails, the answers to the jobs
-    before it come first. Raises ``WorkerError`` for a job over which workers died again and again.
+    before it come first. Raises ``WorkersDied`` for a job over which workers died again and again.
     """
     window = _Window(executor, iter(jobs))
     while window.is_open():
@@ -85,6 +85,5 @@ class _Window:
             return
         self._deaths[number] += 1
         if self._deaths[number] >= MAX_DEATHS:
-            problem = "is there enough memory, or does one text end the process?"
-            raise WorkerError(f"{MAX_DEATHS} worker processes died over the same texts; {problem}")
+            raise WorkersDied(MAX_DEATHS, number - self._num_yielded)
         self._ready.appendleft((number, job))
