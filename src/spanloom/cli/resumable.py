@@ -139,9 +139,6 @@ class _Run:
         Raises what reading raises, unless there are other shards to go on with.
         """
         for shard in self.shards:
-            if self._is_done(shard):
-                self._progress.skip(shard.size)
-                continue
             try:
                 yield from self._shard_messages(shard)
             except (FormatError, DataError) as error:
@@ -151,6 +148,9 @@ class _Run:
                 self._set_damaged(shard)
 
     def _shard_messages(self, shard: Shard) -> Iterator[bytes]:
+        if self._is_done(shard):
+            self._progress.skip(shard.size)
+            return
         opened = self._begin(shard)
         documents = self._documents_left(opened)
         opened.sent_bytes = shard.position
@@ -250,7 +250,8 @@ class _Run:
         return manifest is not None and manifest.has(shard.name, shard.size, shard.fingerprint)
 
     def _begin(self, shard: Shard) -> _OpenShard:
-        """Open the work of a shard; raises ``StorageError``."""
+        """Open the work of a shard; raises ``StorageError``, and ``FormatError`` for its input."""
+        fingerprint = None if self.manifest is None else shard.fingerprint()
         if self.output.is_corpus:
             make_folder(shard.target.parent)
         work = self.description.work | {"form": self.output.to}
@@ -259,7 +260,6 @@ class _Run:
         part = _part(shard, self.output.to)
         files = ExitStack()
         under_way = files.enter_context(open_work(part, work, resume=self.output.resume))
-        fingerprint = None if self.manifest is None else shard.fingerprint()
         opened = _OpenShard(shard, under_way, files, fingerprint)
         self._open.append(opened)
         if self.manifest is None:
