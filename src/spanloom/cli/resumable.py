@@ -161,7 +161,7 @@ class _Run:
         self._end_if_done(opened)
 
     def _documents_left(self, opened: _OpenShard) -> Iterator[Document]:
-        """Yield the documents that an earlier run has not done: all, where its input was changed.
+        """Return the documents that an earlier run has not done: all, where its input was changed.
 
         Raises ``StorageError`` for a changed input that is not one of many.
         """
