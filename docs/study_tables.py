@@ -105,8 +105,10 @@ def _of_partners(partners: list[str]) -> str:
 def _score(result: Result) -> str:
     """Return the mean, its deviation (of one seed the interval, if it is there), and an arrow."""
     scores, comparison, interval = result["scores"], result["comparison"], result.get("interval")
-    spread = f" ± {100 * scores['deviation']:.2f}" if scores["count"] > 1 else ""
-    if not spread and interval:
+    spread = ""
+    if scores["count"] > 1:
+        spread = f" ± {100 * scores['deviation']:.2f}"
+    elif interval:
         spread = f" ({100 * interval['low']:.1f}–{100 * interval['high']:.1f})"
     return f"{100 * scores['mean']:.2f}{spread}{_arrow(comparison) if comparison else ''}"
 

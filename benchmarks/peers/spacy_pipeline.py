@@ -192,7 +192,7 @@ class Annotator:
         return [self._predicted(sentence, annotated[row]) for row, sentence in enumerate(sentences)]
 
     def _predicted(self, sentence: Sentence, doc: Doc) -> Sentence:
-        """The sentence with what all parts predict."""
+        """Return the sentence with what all parts predict."""
         return reduce(lambda merged, part: PREDICTIONS[part](merged, doc), self.parts, sentence)
 
 

@@ -206,8 +206,10 @@ class _Run:
         return " to ".join(map(repr, dict.fromkeys(names)))
 
     def finish(self) -> None:
-        """Write the manifest, if there is one; raises ``StorageError``, or ``DataError`` for shards
-        that could not be read."""
+        """Write the manifest, if there is one.
+
+        Raises ``DataError`` for shards that could not be read, and ``StorageError``.
+        """
         if self._damaged:
             count = f"{len(self._damaged)} of {quantity(len(self.shards), 'shard')}"
             names = shorten_list(self._damaged)

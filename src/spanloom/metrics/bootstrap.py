@@ -174,6 +174,11 @@ def interval(
     if not 0 < level < 1:
         raise DataError(f"bootstrap: level must be between 0 and 1, got {level}")
     (scores,) = _resample([document_counts], seed, resamples)
+    return percentile_interval(scores, level)
+
+
+def percentile_interval(scores: Scores, level: float = 0.95) -> Interval:
+    """Return the interval that holds the middle of some scores, a share of ``level``."""
     tail = (1 - level) / 2
     low, high = np.quantile(scores, [tail, 1 - tail])
     return Interval(float(low), float(high), level)

@@ -18,39 +18,33 @@ from spanloom.metrics.bootstrap import (
     Scores,
     Table,
     check_comparable,
+    percentile_interval,
 )
 
 
 def interval_over_seeds(
-    runs: Sequence[DocumentCounts],
-    *,
-    same_documents: bool,
-    seed: int = 0,
-    resamples: int = 1000,
-    level: float = 0.95,
+    runs: Sequence[DocumentCounts], *, same_documents: bool, resamples: int = 1000
 ) -> Interval:
-    """Return the percentile interval of the mean of a metric over runs.
+    """Return the 95 % percentile interval of the mean of a metric over runs.
 
     ``same_documents``: each run was scored on the same ones, which are drawn for all at once.
     Raises ``DataError`` where there is no run, or a run without documents.
     """
     if not runs or not all(len(run.rows) for run in runs):
         raise DataError("interval over seeds: expected runs with documents, got none")
-    rng, widening = np.random.default_rng(seed), _student_widening(len(runs) - 1)
-    block_size = max(1, CELLS // sum(len(run.rows) for run in runs))
+    rng, widening = np.random.default_rng(0), _student_widening(len(runs) - 1)
+    rows = [run.rows for run in runs]
+    block_size = max(1, CELLS // sum(map(len, rows)))
     means: list[Scores] = []
     for start in range(0, resamples, block_size):
         num_draws = min(block_size, resamples - start)
         weights = _draw_runs(rng, len(runs), num_draws, widening)
-        drawn = [
-            _draw(rng, len(run.rows), num_draws) for run in runs[: 1 if same_documents else None]
-        ]
-        documents = drawn * len(runs) if same_documents else drawn
-        columns = [run.spec.of(w @ run.rows) for w, run in zip(documents, runs, strict=True)]
-        means.append((weights * np.stack(columns, axis=1)).mean(1))
-    tail = (1 - level) / 2
-    low, high = np.quantile(np.concatenate(means), [tail, 1 - tail])
-    return Interval(float(low), float(high), level)
+        if same_documents:
+            documents = [_draw(rng, len(rows[0]), num_draws)] * len(runs)
+        else:
+            documents = [_draw(rng, len(run), num_draws) for run in rows]
+        means.append(_mean_over_runs(runs[0].spec.of, weights, documents, rows))
+    return percentile_interval(np.concatenate(means))
 
 
 def paired_over_seeds(
@@ -119,14 +113,27 @@ def paired_by_seed(
     def draw_differences(num_draws: int) -> Scores:
         runs = _draw_runs(rng, len(first), num_draws, widening)
         documents = [_draw(rng, len(rows), num_draws) for rows in sides[0]]
-        scores: list[Scores] = []
-        for side in sides:
-            columns = [metric(w @ rows) for w, rows in zip(documents, side, strict=True)]
-            scores.append((runs * np.stack(columns, axis=1)).mean(1))
+        scores = [_mean_over_runs(metric, runs, documents, side) for side in sides]
         differences: Scores = scores[0] - scores[1]
         return differences
 
     return _share_as_far(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
+
+
+def _mean_over_runs(
+    metric: Callable[[Table], Scores],
+    weights: Table,
+    documents: Sequence[Table],
+    runs: Sequence[Table],
+) -> Scores:
+    """Return the mean of a metric over weighted runs, shape (draw).
+
+    ``weights`` has shape (draw, run); drawn ``documents`` have shape (draw, document) for each run,
+    whose rows have shape (document, cell).
+    """
+    scores = [metric(drawn @ rows) for drawn, rows in zip(documents, runs, strict=True)]
+    mean: Scores = (weights * np.stack(scores, axis=1)).mean(1)
+    return mean
 
 
 def _share_as_far(

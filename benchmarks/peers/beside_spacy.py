@@ -1,52 +1,43 @@
 """Words a second of a model beside a spaCy pipeline on the same texts, in turn, by one thread.
 
-    python benchmarks/beside_spacy.py MODEL glad/ewt PIPELINE [--rounds 5] [--json FILE]
+    python benchmarks/peers/beside_spacy.py MODEL glad/ewt WORK/sentences/ewt \\
+        WORK/runs/spacy-ewt/rate-0.001/model-best [--rounds 5] [--json FILE]
 
-PIPELINE is one that ``benchmarks/peers/spacy_pipeline.py`` trained: its words and sentences are
-given to it. MODEL reads text and splits it, and returns Documents. Seconds are CPU time.
+Runs in Spanloom's environment. The pipeline is one that ``spacy_pipeline.py`` trained; it gets
+words and sentences, as ``export.py`` wrote them. MODEL reads text and splits it, and returns
+Documents. Seconds are CPU time.
 """
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import process_time
 
 import spacy
 import torch
+from exchange import Seconds, read
 from spacy.tokens import Doc
+from spacy_pipeline import AT_ONCE
 
 from spanloom.corpora import folder
-from spanloom.document import Document
 from spanloom.model.serialization import load
 
-BATCH = 128  # sentences of spaCy, as in the peers' runs
 
-
-def sentences_of(documents: Sequence[Document]) -> list[list[str]]:
-    """Return the words of each sentence, by the layers ``words`` and ``sentences``."""
-    sentences = []
-    for document in documents:
-        words = sorted(document["words"].spans, key=lambda span: span.start)
-        for sentence in document["sentences"].spans:
-            inside = [span for span in words if sentence.start <= span.start < sentence.end]
-            sentences.append([document.text_of(span) for span in inside])
-    return sorted(sentences, key=len)
-
-
-def seconds_of(use: Callable[[], object]) -> float:
-    """Return the CPU seconds of a call."""
-    start = process_time()
-    use()
-    return process_time() - start
+def speed(use: Callable[[], None], num_words: int) -> float:
+    """Return the words a second of one call that reads so many."""
+    seconds = Seconds()
+    with seconds.counted():
+        use()
+    return num_words / seconds.taken
 
 
 def main() -> None:
-    """Time both in turn, and print medians and the median ratio."""
+    """Time both in turn, and print medians and the ratios of all rounds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, help="folder of the prepared dataset")
+    parser.add_argument("sentences", type=Path, help="folder of its exported sentences")
     parser.add_argument("pipeline", type=Path)
     parser.add_argument("--split", default="test")
     parser.add_argument("--tasks", help="with commas; by default all of the model")
@@ -54,9 +45,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     torch.set_num_threads(1)
-    documents = folder.read(args.data, args.split).documents
-    sentences = sentences_of(documents)
-    texts = [document.unannotated() for document in documents]
+    exported = read(args.sentences / f"{args.split}.jsonl")
+    sentences = sorted((list(sentence.words) for sentence in exported), key=len)
+    texts = [document.unannotated() for document in folder.read(args.data, args.split).documents]
     model, nlp = load(args.model, device="cpu"), spacy.load(args.pipeline)
     names = args.tasks.split(",") if args.tasks else list(model.layers)
 
@@ -66,14 +57,14 @@ def main() -> None:
 
     def pipe() -> None:
         docs = (Doc(nlp.vocab, words) for words in sentences)
-        for _ in nlp.pipe(docs, batch_size=BATCH):
+        for _ in nlp.pipe(docs, batch_size=AT_ONCE):
             pass
 
     num_words = sum(map(len, sentences))
     annotate()  # what is made once is made
     pipe()
     rounds = [
-        {"model": num_words / seconds_of(annotate), "spacy": num_words / seconds_of(pipe)}
+        {"model": speed(annotate, num_words), "spacy": speed(pipe, num_words)}
         for _ in range(args.rounds)
     ]
     result = {
