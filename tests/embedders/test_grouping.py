@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanloom.embedders import transformer
+from spanloom.embedders import _window_groups
 from spanloom.embedders.transformer import Options, ScalarMix, build, load_pretrained
 from spanloom.tensors import Batch
 
@@ -71,8 +71,8 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
     lengths, most, learning
 ):
     with pytest.MonkeyPatch.context() as patch, torch.set_grad_enabled(learning):
-        patch.setattr(transformer, "_CPU_PIECES", most)
-        groups = list(transformer.group_by_length(torch.tensor(lengths)))
+        patch.setattr(_window_groups, "_CPU_PIECES", most)
+        groups = list(_window_groups.group_by_length(torch.tensor(lengths)))
     assert sorted(row for rows, _ in groups for row in rows.tolist()) == list(range(len(lengths)))
     sizes = [[lengths[row] for row in rows.tolist()] for rows, _ in groups]
     flat = [size for group in sizes for size in group]
@@ -92,7 +92,7 @@ def test_groups_hold_each_window_once_little_padding_and_no_more_than_a_cacheful
 def test_windows_of_mixed_length_are_read_as_each_alone(folder, pooling, lengths, seed, most):
     mine, batch = embedder(folder, pooling), window_batch(lengths, seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transformer, "_CPU_PIECES", most)
+        patch.setattr(_window_groups, "_CPU_PIECES", most)
         with torch.no_grad():
             wanted = torch.cat([mine(window) for window in alone(batch)])
             torch.testing.assert_close(mine(batch), wanted, **CLOSE)
@@ -108,6 +108,16 @@ def test_gradients_are_those_of_each_window_alone(folder):
     wanted = torch.autograd.grad((apart * way).sum(), inputs, materialize_grads=True)
     for one, two in zip(together, wanted, strict=True):
         torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
+
+
+def test_in_training_each_weight_has_one_product_for_all_groups(folder):
+    mine, batch = embedder(folder), window_batch([30, 4, 12, 29, 11, 3], 7)
+    calls = []
+    for module in mine.encoder.modules():
+        if isinstance(module, torch.nn.Linear | torch.nn.Embedding):
+            module.register_forward_hook(lambda module, args, output: calls.append(module))
+    mine(batch)
+    assert len(calls) == len(set(calls)) > 6
 
 
 @settings(max_examples=25)

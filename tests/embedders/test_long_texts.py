@@ -5,7 +5,7 @@ import tiny
 import torch
 from transformers import BertConfig
 
-from spanloom.embedders import transformer
+from spanloom.embedders import _window_groups
 from spanloom.embedders.transformer import Options, build, build_untrained
 from spanloom.tensors import Batch
 
@@ -37,7 +37,7 @@ def test_little_is_read_at_once_where_no_gradient_is_kept(made, monkeypatch):
     hook = made.encoder.register_forward_pre_hook(
         lambda module, args, kwargs: sizes.append(kwargs["input_ids"].numel()), with_kwargs=True
     )
-    monkeypatch.setattr(transformer, "_CPU_PIECES", 40)
+    monkeypatch.setattr(_window_groups, "_CPU_PIECES", 40)
     with torch.no_grad():
         parted = made(one)
     assert max(sizes) <= 40

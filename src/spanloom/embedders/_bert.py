@@ -4,7 +4,7 @@ transformers has it, too, and tests compare the two. But importing that package 
 starting Python, importing torch, loading ``spanloom-en`` and annotating a sentence.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple, cast
 
@@ -39,6 +39,9 @@ _RATES = (
     *("hidden_dropout_prob", "attention_probs_dropout_prob"),
     *("initializer_range", "layer_norm_eps"),
 )
+
+
+Masks = Sequence[Float[Tensor, "_ 1 1 _"]]  # by window and piece, one for each group of windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +133,10 @@ class Bert(nn.Module):
         Without ``output_hidden_states`` only the last layer is returned. Attention weights are
         before dropout; they are computed beside the usual path, which stays as fast as it is.
         """
-        if inputs_embeds is None:
-            assert input_ids is not None, "expected ids or vectors"
-            inputs_embeds = self.embeddings.word_embeddings(input_ids)
-        x = self.embeddings(inputs_embeds, token_type_ids)
-        mask = (1 - attention_mask[:, None, None, :].to(x.dtype)) * _MASKED
-        states = [x]
-        for layer in self.encoder.layer:
-            x = layer(x, mask)
-            states.append(x)
+        positions = self.embeddings.position_embeddings.weight[: attention_mask.shape[1]]
+        x = self.embeddings(input_ids, inputs_embeds, positions, token_type_ids)
+        mask = _additive(attention_mask, x.dtype)
+        states = self._states(x, [mask])
         maps = None
         if output_attentions:
             layers = (cast(_Layer, layer) for layer in self.encoder.layer)
@@ -148,6 +146,33 @@ class Bert(nn.Module):
             )
         return States(tuple(states if output_hidden_states else states[-1:]), maps)
 
+    def forward_groups(
+        self,
+        attention_masks: Sequence[Int[Tensor, "_ _"]],
+        input_ids: Int[Tensor, " row"] | None = None,
+        token_type_ids: Int[Tensor, " row"] | None = None,
+        inputs_embeds: Float[Tensor, "row dim"] | None = None,
+    ) -> tuple[Float[Tensor, "row dim"], ...]:
+        """Encode groups of windows of unequal lengths at once; return the states of all layers.
+
+        Rows are the positions of all windows, group after group. All but attention is computed for
+        all rows together: in training, products of few rows, and a gradient of each weight for each
+        group, would take most of the time.
+        """
+        table = self.embeddings.position_embeddings.weight
+        positions = [table[: mask.shape[1]].repeat(len(mask), 1) for mask in attention_masks]
+        x = self.embeddings(input_ids, inputs_embeds, torch.cat(positions), token_type_ids)
+        masks = [_additive(mask, x.dtype) for mask in attention_masks]
+        return tuple(self._states(x, masks))
+
+    def _states(
+        self, x: Float[Tensor, "*rows dim"], masks: Masks
+    ) -> list[Float[Tensor, "*rows dim"]]:
+        states = [x]
+        for layer in self.encoder.layer:
+            states.append(layer(states[-1], masks))
+        return states
+
     def _initialise(self, module: nn.Module) -> None:
         """Initialise the weights of one module as in BERT (section A.2 and published code)."""
         if isinstance(module, nn.Linear | nn.Embedding):
@@ -156,6 +181,13 @@ class Bert(nn.Module):
             nn.init.zeros_(module.bias)
         if isinstance(module, nn.Embedding) and module.padding_idx is not None:
             nn.init.zeros_(module.weight[module.padding_idx])
+
+
+def _additive(
+    mask: Int[Tensor, "window piece"], dtype: torch.dtype
+) -> Float[Tensor, "window 1 1 piece"]:
+    """Return what is added to attention scores: 0, or very little where the mask is 0."""
+    return (1 - mask[:, None, None, :].to(dtype)) * _MASKED
 
 
 class _Embeddings(nn.Module):
@@ -172,10 +204,14 @@ class _Embeddings(nn.Module):
 
     def forward(
         self,
-        pieces: Float[Tensor, "window piece dim"],
-        segments: Int[Tensor, "window piece"] | None,
-    ) -> Float[Tensor, "window piece dim"]:
-        positions = self.position_embeddings.weight[: pieces.shape[1]]
+        ids: Int[Tensor, "*rows"] | None,
+        pieces: Float[Tensor, "*rows dim"] | None,
+        positions: Float[Tensor, "piece_or_row dim"],
+        segments: Int[Tensor, "*rows"] | None,
+    ) -> Float[Tensor, "*rows dim"]:
+        if pieces is None:
+            assert ids is not None, "expected ids or vectors"
+            pieces = self.word_embeddings(ids)
         embed_type = self.token_type_embeddings
         types = embed_type.weight[0] if segments is None else embed_type(segments)
         summed: Tensor = self.dropout(self.LayerNorm(pieces + types + positions))
@@ -201,10 +237,10 @@ class _Layer(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "window piece dim"],
-        mask: Float[Tensor, "window 1 1 piece"],
-    ) -> Float[Tensor, "window piece dim"]:
-        x = self.attention(x, mask)
+        x: Float[Tensor, "*rows dim"],
+        masks: Masks,
+    ) -> Float[Tensor, "*rows dim"]:
+        x = self.attention(x, masks)
         out: Tensor = self.output(self.intermediate(x), x)
         return out
 
@@ -219,10 +255,10 @@ class _Attention(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "window piece dim"],
-        mask: Float[Tensor, "window 1 1 piece"],
-    ) -> Float[Tensor, "window piece dim"]:
-        out: Tensor = self.output(self.self(x, mask), x)
+        x: Float[Tensor, "*rows dim"],
+        masks: Masks,
+    ) -> Float[Tensor, "*rows dim"]:
+        out: Tensor = self.output(self.self(x, masks), x)
         return out
 
 
@@ -238,13 +274,19 @@ class _SelfAttention(nn.Module):
 
     def forward(
         self,
-        x: Float[Tensor, "window piece dim"],
-        mask: Float[Tensor, "window 1 1 piece"],
-    ) -> Float[Tensor, "window piece dim"]:
-        query, key, value = (
-            self._split_heads(linear(x)) for linear in (self.query, self.key, self.value)
-        )
-        return self._attend(query, key, value, mask).transpose(1, 2).flatten(2)
+        x: Float[Tensor, "*rows dim"],
+        masks: Masks,
+    ) -> Float[Tensor, "*rows dim"]:
+        query, key, value = self.query(x), self.key(x), self.value(x)
+        if x.ndim == 3:
+            return self._attend(query, key, value, masks[0])
+        sizes = [mask.shape[0] * mask.shape[-1] for mask in masks]
+        attended = []
+        groups = zip(masks, query.split(sizes), key.split(sizes), value.split(sizes), strict=True)
+        for mask, *rows in groups:
+            q, k, v = (y.unflatten(0, (len(mask), -1)) for y in rows)
+            attended.append(self._attend(q, k, v, mask).flatten(0, 1))
+        return torch.cat(attended)
 
     def weights(
         self,
@@ -263,6 +305,16 @@ class _SelfAttention(nn.Module):
         return per_head
 
     def _attend(
+        self,
+        query: Float[Tensor, "window piece dim"],
+        key: Float[Tensor, "window piece dim"],
+        value: Float[Tensor, "window piece dim"],
+        mask: Float[Tensor, "window 1 1 piece"],
+    ) -> Float[Tensor, "window piece dim"]:
+        query, key, value = (self._split_heads(rows) for rows in (query, key, value))
+        return self._attend_per_head(query, key, value, mask).transpose(1, 2).flatten(2)
+
+    def _attend_per_head(
         self,
         query: Float[Tensor, "window head piece head_dim"],
         key: Float[Tensor, "window head piece head_dim"],

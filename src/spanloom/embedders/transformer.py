@@ -1,7 +1,7 @@
 """A Hugging Face transformer as an embedder: one vector per word, pooled from its pieces."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +19,7 @@ from spanloom.corpora.places import places
 from spanloom.embedders import _bert, _encoder_check, _minilm, casing
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.embedders._encoder_check import Config, Encoder
+from spanloom.embedders._window_groups import WindowGroup, all_windows, group_by_length
 from spanloom.errors import ModelError
 from spanloom.nn.gather import gather_rows
 from spanloom.tensors import Batch
@@ -26,9 +27,6 @@ from spanloom.tensors import Batch
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-_CPU_PIECES = 1_280  # pieces encoded at once on a CPU without gradients
-_MIN_FILLED = 0.8  # lengths of windows encoded at once, relative to the longest
-_GPU_PIECES = 16_384  # pieces encoded at once on a GPU without gradients, padding included
 _RECIPE = "recipe.yaml"  # marks a model folder of ours
 
 
@@ -130,35 +128,47 @@ class Transformer(nn.Module):
         """
         width = batch.input_ids.shape[1]
         offsets = torch.zeros(len(batch.input_ids), dtype=torch.long, device=batch.input_ids.device)
-        change = self._input_change(batch, tokens)
-        parts, num_pieces = [], 0
         lengths = batch.attention_mask.sum(1)
-        for windows, longest in group_by_length(lengths, equal=self._needs_equal_lengths()):
-            checkpoint()
-            mixed = self.mix_layers(self._inputs(batch, change, windows, longest)).flatten(0, 1)
+        groups = list(group_by_length(lengths, equal=self._needs_equal_lengths()))
+        num_pieces = 0
+        for windows, longest in groups:
             steps = torch.arange(len(windows), device=offsets.device) * longest
             offsets[windows] = num_pieces + steps
-            parts.append(mixed)
-            num_pieces += len(mixed)
+            num_pieces += len(windows) * longest
         indices = offsets[batch.piece_index // width] + batch.piece_index % width
-        return self._pool(torch.cat(parts) if len(parts) > 1 else parts[0], indices, batch)
+        change = self._input_change(batch, tokens)
+        return self._pool(self._encode(batch, change, groups), indices, batch)
+
+    def _encode(
+        self, batch: Batch, change: "_InputChange | None", groups: Sequence[WindowGroup]
+    ) -> Float[Tensor, "row dim"]:
+        """Return a vector per position of the windows, group after group."""
+        if isinstance(self.encoder, _bert.Bert) and torch.is_grad_enabled():
+            positions = torch.cat([group.positions(batch).flatten() for group in groups])
+            masks = [group.mask(batch) for group in groups]
+            inputs = self._inputs_at(batch, change, positions)
+            rows: Tensor = self.layers(self.encoder.forward_groups(masks, **inputs))
+            return rows
+        parts = []
+        for group in groups:
+            checkpoint()
+            parts.append(self.mix_layers(self._inputs(batch, change, group)).flatten(0, 1))
+        return torch.cat(parts) if len(parts) > 1 else parts[0]
 
     def states(self, batch: Batch) -> tuple[Float[Tensor, "window seq dim"], ...]:
         """Return the states of all layers, the lowest first.
 
         Casing vectors are left out, because they would reveal masked words.
         """
-        windows = torch.arange(len(batch.input_ids), device=batch.input_ids.device)
-        return self.layer_states(self._inputs(batch, None, windows, batch.input_ids.shape[1]))
+        return self.layer_states(self._inputs(batch, None, all_windows(batch)))
 
     def attentions(self, batch: Batch) -> tuple[Float[Tensor, "window head seq seq"], ...]:
         """Return the attention weights of each layer, the lowest first, as the model reads texts.
 
         Weights from and to padding mean nothing. Raises ``ModelError`` for an encoder without maps.
         """
-        windows = torch.arange(len(batch.input_ids), device=batch.input_ids.device)
         change = self._input_change(batch, None)
-        inputs = self._inputs(batch, change, windows, batch.input_ids.shape[1])
+        inputs = self._inputs(batch, change, all_windows(batch))
         return _encoder_check.attention_maps(self.encoder, inputs)
 
     def mix_layers(self, inputs: Mapping[str, Tensor]) -> Float[Tensor, "some longest dim"]:
@@ -182,27 +192,25 @@ class Transformer(nn.Module):
         return states
 
     def _inputs(
-        self,
-        batch: Batch,
-        change: "_InputChange | None",
-        windows: Int[Tensor, " some"],
-        longest: int,
+        self, batch: Batch, change: "_InputChange | None", group: WindowGroup
     ) -> dict[str, Tensor]:
-        """Return the encoder's inputs for the first ``longest`` pieces of some windows."""
-        mask = batch.attention_mask[windows, :longest].long()  # DeBERTa computes with it
-        inputs: dict[str, Tensor] = {"attention_mask": mask}
-        ids = batch.input_ids[windows, :longest]
-        if (
-            batch.token_type_ids is not None
-            and getattr(self.encoder.config, "type_vocab_size", 0) > 1
-        ):
-            inputs["token_type_ids"] = batch.token_type_ids[windows, :longest]
+        """Return the encoder's inputs for a group of windows."""
+        inputs = self._inputs_at(batch, change, group.positions(batch))
+        return {"attention_mask": group.mask(batch), **inputs}
+
+    def _inputs_at(
+        self, batch: Batch, change: "_InputChange | None", positions: Int[Tensor, "*rows"]
+    ) -> dict[str, Tensor]:
+        """Return what the encoder reads at some positions of the windows."""
+        inputs: dict[str, Tensor] = {}
+        types, kinds = batch.token_type_ids, getattr(self.encoder.config, "type_vocab_size", 0)
+        if types is not None and kinds > 1:
+            inputs["token_type_ids"] = types.flatten()[positions]
+        ids = batch.input_ids.flatten()[positions]
         if change is None:
-            inputs["input_ids"] = ids
-        else:
-            vectors = self.encoder.get_input_embeddings()(ids)
-            inputs["inputs_embeds"] = change(vectors, windows, longest)
-        return inputs
+            return inputs | {"input_ids": ids}
+        vectors = self.encoder.get_input_embeddings()(ids)
+        return inputs | {"inputs_embeds": change(vectors, positions)}
 
     def _input_change(
         self, batch: Batch, tokens: Float[Tensor, "task width"] | None
@@ -243,18 +251,15 @@ class _InputChange:
     numbers: Int[Tensor, "window seq"] | None
 
     def __call__(
-        self,
-        pieces: Float[Tensor, "some longest width"],
-        windows: Int[Tensor, " some"],
-        longest: int,
-    ) -> Float[Tensor, "some longest width"]:
-        """Return the changed embeddings of some windows."""
+        self, pieces: Float[Tensor, "*rows width"], positions: Int[Tensor, "*rows"]
+    ) -> Float[Tensor, "*rows width"]:
+        """Return the changed embeddings of the pieces at some positions of the windows."""
         if self.tokens is not None and self.numbers is not None:
-            numbers = self.numbers[windows, :longest, None]
-            vectors = self.tokens[numbers[..., 0].clamp(min=0)].to(pieces.dtype)
-            pieces = torch.where(numbers < 0, pieces, vectors)
+            numbers = self.numbers.flatten()[positions]
+            vectors = self.tokens[numbers.clamp(min=0)].to(pieces.dtype)
+            pieces = torch.where(numbers[..., None] < 0, pieces, vectors)
         if self.casing_embedding is not None and self.shapes is not None:
-            pieces = pieces + self.casing_embedding(self.shapes[windows, :longest])
+            pieces = pieces + self.casing_embedding(self.shapes.flatten()[positions])
         return pieces
 
 
@@ -262,28 +267,6 @@ def _shapes(batch: Batch) -> Int[Tensor, "window seq"]:
     """Return the casing class, from 1, of the word at each position; 0 for special pieces."""
     shapes = [0, *(casing.shape(word) + 1 for word in batch.words)]
     return torch.tensor(shapes, device=batch.input_ids.device)[batch.position_to_word + 1]
-
-
-def group_by_length(
-    lengths: Int[Tensor, " window"], *, equal: bool = False
-) -> Iterator[tuple[Int[Tensor, " some"], int]]:
-    """Yield groups of windows of similar (or ``equal``) length, longest first, and their length.
-
-    Without gradients, a group is one window or has a bounded number of pieces: on a CPU as many as
-    its cache holds between two layers.
-    """
-    sorted_lengths, order = lengths.sort(descending=True, stable=True)
-    sizes = sorted_lengths.tolist()
-    max_pieces = _GPU_PIECES if lengths.is_cuda else _CPU_PIECES
-    if torch.is_grad_enabled():
-        max_pieces = sum(sizes)
-    first, min_filled = 0, 1.0 if equal else _MIN_FILLED
-    for i in range(1, len(sizes) + 1):
-        is_end = i == len(sizes)
-        is_full = not is_end and (i + 1 - first) * sizes[first] > max(max_pieces, sizes[first])
-        if is_end or is_full or sizes[i] < min_filled * sizes[first]:
-            yield order[first:i], sizes[first]
-            first = i
 
 
 def build(options: Options, encoder: Encoder) -> Transformer:
