@@ -120,58 +120,44 @@ class Bert(nn.Module):
 
     def forward(
         self,
-        attention_mask: Int[Tensor, "window piece"],
-        input_ids: Int[Tensor, "window piece"] | None = None,
-        token_type_ids: Int[Tensor, "window piece"] | None = None,
-        inputs_embeds: Float[Tensor, "window piece dim"] | None = None,
+        attention_mask: Int[Tensor, "window piece"] | Sequence[Int[Tensor, "_ _"]],
+        input_ids: Int[Tensor, "*rows"] | None = None,
+        token_type_ids: Int[Tensor, "*rows"] | None = None,
+        inputs_embeds: Float[Tensor, "*rows dim"] | None = None,
         *,
         output_hidden_states: bool = True,
         output_attentions: bool = False,
     ) -> States:
         """Encode windows, given as ids or as vectors; positions with mask 0 are ignored.
 
-        Without ``output_hidden_states`` only the last layer is returned. Attention weights are
-        before dropout; they are computed beside the usual path, which stays as fast as it is.
+        Several masks are of groups of windows, each with its own length; rows are then the
+        positions of all windows, group after group. All but attention is computed for all rows
+        together: in training, products of few rows, and a gradient of each weight for each group,
+        would take most of the time.
+
+        Without ``output_hidden_states`` only the last layer is returned. Attention weights, of one
+        group, are before dropout; they are computed beside the usual path, which stays as fast as
+        it is.
         """
-        positions = self.embeddings.position_embeddings.weight[: attention_mask.shape[1]]
+        table = self.embeddings.position_embeddings.weight
+        if isinstance(attention_mask, Tensor):
+            positions, groups = table[: attention_mask.shape[1]], [attention_mask]
+        else:
+            groups = list(attention_mask)
+            positions = torch.cat([table[: mask.shape[1]].repeat(len(mask), 1) for mask in groups])
         x = self.embeddings(input_ids, inputs_embeds, positions, token_type_ids)
-        mask = _additive(attention_mask, x.dtype)
-        states = self._states(x, [mask])
+        masks = [_additive(mask, x.dtype) for mask in groups]
+        states = [x]
+        for layer in self.encoder.layer:
+            states.append(layer(states[-1], masks))
         maps = None
         if output_attentions:
             layers = (cast(_Layer, layer) for layer in self.encoder.layer)
             maps = tuple(
-                layer.attention.self.weights(inputs, mask)
+                layer.attention.self.weights(inputs, *masks)
                 for layer, inputs in zip(layers, states, strict=False)
             )
         return States(tuple(states if output_hidden_states else states[-1:]), maps)
-
-    def forward_groups(
-        self,
-        attention_masks: Sequence[Int[Tensor, "_ _"]],
-        input_ids: Int[Tensor, " row"] | None = None,
-        token_type_ids: Int[Tensor, " row"] | None = None,
-        inputs_embeds: Float[Tensor, "row dim"] | None = None,
-    ) -> tuple[Float[Tensor, "row dim"], ...]:
-        """Encode groups of windows of unequal lengths at once; return the states of all layers.
-
-        Rows are the positions of all windows, group after group. All but attention is computed for
-        all rows together: in training, products of few rows, and a gradient of each weight for each
-        group, would take most of the time.
-        """
-        table = self.embeddings.position_embeddings.weight
-        positions = [table[: mask.shape[1]].repeat(len(mask), 1) for mask in attention_masks]
-        x = self.embeddings(input_ids, inputs_embeds, torch.cat(positions), token_type_ids)
-        masks = [_additive(mask, x.dtype) for mask in attention_masks]
-        return tuple(self._states(x, masks))
-
-    def _states(
-        self, x: Float[Tensor, "*rows dim"], masks: Masks
-    ) -> list[Float[Tensor, "*rows dim"]]:
-        states = [x]
-        for layer in self.encoder.layer:
-            states.append(layer(states[-1], masks))
-        return states
 
     def _initialise(self, module: nn.Module) -> None:
         """Initialise the weights of one module as in BERT (section A.2 and published code)."""

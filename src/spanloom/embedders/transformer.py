@@ -113,6 +113,10 @@ class Transformer(nn.Module):
             nn.init.zeros_(self.casing_embedding.weight)
 
     @property
+    def _reads_groups_at_once(self) -> bool:
+        return isinstance(self.encoder, _bert.Bert) and self.runtime is None
+
+    @property
     def piece_embeddings(self) -> Float[Tensor, "vocabulary width"]:
         """The embeddings of pieces, before any layer."""
         table = self.encoder.get_input_embeddings()
@@ -143,12 +147,12 @@ class Transformer(nn.Module):
         self, batch: Batch, change: "_InputChange | None", groups: Sequence[WindowGroup]
     ) -> Float[Tensor, "row dim"]:
         """Return a vector per position of the windows, group after group."""
-        if isinstance(self.encoder, _bert.Bert) and torch.is_grad_enabled():
-            positions = torch.cat([group.positions(batch).flatten() for group in groups])
+        if self._reads_groups_at_once and torch.is_grad_enabled():
             masks = [group.mask(batch) for group in groups]
+            positions = torch.cat([group.positions(batch).flatten() for group in groups])
             inputs = self._inputs_at(batch, change, positions)
-            rows: Tensor = self.layers(self.encoder.forward_groups(masks, **inputs))
-            return rows
+            mixed: Tensor = self.layers(self.encoder(attention_mask=masks, **inputs).hidden_states)
+            return mixed
         parts = []
         for group in groups:
             checkpoint()
