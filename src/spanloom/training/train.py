@@ -28,6 +28,7 @@ from spanloom.termination import terminable
 from spanloom.training import biases, samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
+from spanloom.training.freed_memory import kept_by_the_process
 from spanloom.training.interrupt import Stopped, ignore_signals
 from spanloom.training.lock import hold_lock
 from spanloom.training.loop import BEST, METRICS, OWN, Run
@@ -132,7 +133,8 @@ def train(
             metrics_log.log(line)
         run = Run(model, prepared, run_dir, processes, metrics_log)
         try:
-            progress = run.train(pace, resume=resume)
+            with kept_by_the_process():
+                progress = run.train(pace, resume=resume)
         except Stopped as stopped:
             if processes.world_size > 1:
                 ignore_signals()  # who started them may signal each of them again
