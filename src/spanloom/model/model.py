@@ -31,6 +31,7 @@ from spanloom.data.instances import (
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
 from spanloom.errors import ModelError, NameNotFound
+from spanloom.freed_memory import returned_between
 from spanloom.long_sentences import LONGEST
 from spanloom.model import asking
 from spanloom.model.asking import Answer, Choice
@@ -290,7 +291,7 @@ class Model:
         ]
         # one context for all batches: it keeps the weights that it has converted until it ends
         with torch.inference_mode(), self.compute.autocast():
-            for group in bucket_by_length(instances, words, window=window):
+            for group in returned_between(bucket_by_length(instances, words, window=window)):
                 checkpoint()
                 batch = collate(group, self.subword_tokenizer, window).to(self.compute.device)
                 inputs = self.network.head_inputs(batch, tasks)

@@ -17,6 +17,7 @@ from spanloom.document import Document, Query
 from spanloom.embedders import transformer
 from spanloom.embedders._base import BuildContext, Embedder
 from spanloom.errors import ModelError, StorageError
+from spanloom.freed_memory import kept_by_the_process
 from spanloom.model import build, serialization
 from spanloom.model.model import Model
 from spanloom.model.network import Network
@@ -28,7 +29,6 @@ from spanloom.termination import terminable
 from spanloom.training import biases, samplers
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
-from spanloom.training.freed_memory import kept_by_the_process
 from spanloom.training.interrupt import Stopped, ignore_signals
 from spanloom.training.lock import hold_lock
 from spanloom.training.loop import BEST, METRICS, OWN, Run

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from spanloom.training.freed_memory import kept_by_the_process
+from spanloom.freed_memory import kept_by_the_process, returned_between
 
 LARGE = 48 * 2**20  # above what malloc ever keeps by itself
 FAULTS = """
 import resource, torch
-from spanloom.training.freed_memory import kept_by_the_process
+from spanloom.freed_memory import kept_by_the_process
 
 def faults(times=10):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -41,6 +41,42 @@ def test_pages_are_taken_once_and_returned_at_the_end():
     assert kept < pages / 100
     assert afterwards > pages / 1_000  # huge pages are few
     assert returned > LARGE / 2
+
+
+SCATTERED = """
+import resource
+from spanloom.freed_memory import returned_between
+
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+
+def hold(batches):
+    before, results = resident(), []
+    for batch in batches:
+        tensors = []
+        for _ in range(1_000):
+            tensors.append(bytearray(100_000))
+            results.append(bytes(600))
+        del tensors
+    return resident() - before
+
+print(hold(returned_between(range(32))), hold(range(32)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="of glibc")
+def test_what_lies_between_small_results_is_returned():
+    done = subprocess.run(
+        [sys.executable, "-c", SCATTERED], capture_output=True, text=True, check=True
+    )
+    returned, scattered = map(int, done.stdout.split())
+    assert returned < 60e6  # 19 MB of results
+    assert scattered > 90e6
+
+
+def test_batches_pass_in_order():
+    assert list(returned_between(iter(range(40)))) == list(range(40))
 
 
 def test_an_error_passes_through():
