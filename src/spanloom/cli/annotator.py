@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spanloom import freed_memory
 from spanloom.cli.asking import Asked, parse_asked
 from spanloom.cli.console import join_names, log
 from spanloom.cli.garbage import loaded_to_stay
@@ -42,7 +43,11 @@ class Annotator:
     """A loaded model that is ready for what was asked."""
 
     def __init__(self, spec: AnnotationSpec) -> None:
-        """Load the model; raises what ``load`` raises, and ``DataError`` if it cannot answer."""
+        """Load the model; raises what ``load`` raises, and ``DataError`` if it cannot answer.
+
+        From then on, the process keeps the memory that it frees.
+        """
+        freed_memory.keep()
         with loaded_to_stay():
             from spanloom.model.serialization import load
 
