@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from time import thread_time
 from typing import BinaryIO
 
-from spanloom import plugins
+from spanloom import freed_memory, plugins
 from spanloom.annotation.choices import Choices
 from spanloom.cancellation import Cancelled, cancellable, checkpoint
 from spanloom.document import Document, Query
@@ -144,6 +144,7 @@ def _load(options: Options) -> tuple[Annotate, ModelInfo]:
     from spanloom.serve.model_info import model_info
 
     plugins.load(*options.plugins)
+    freed_memory.keep()
     model = serialization.load(options.model, device=options.device, precision=options.precision)
     name, known = options.model or serialization.DEFAULT, model.known_language()
 
