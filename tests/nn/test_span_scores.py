@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from spanloom.nn import segment_means as segment_means_module
 from spanloom.nn import span_features, spans
 from spanloom.nn.candidates import Candidates
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.span_features import WordMeans, prefix_sums, segment_means
+from spanloom.nn.segment_means import prefix_sums, segment_means
+from spanloom.nn.span_features import WordMeans
 from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
@@ -71,6 +73,22 @@ def test_pool_is_the_weighted_mean_of_each_stretch(seed, scale):
     torch.testing.assert_close(
         segment_means(prefix_sums(values, weights), bounds), expected.float(), **CLOSE
     )
+
+
+@pytest.mark.parametrize("rows", [1, 7, 512])
+def test_the_gradient_of_means_is_that_of_a_loop(rows, monkeypatch):
+    monkeypatch.setattr(segment_means_module, "_ROWS", rows)
+    torch.manual_seed(rows)
+    values = torch.randn(12, 3, requires_grad=True)
+    weights = torch.rand(12, 1).add(0.1).requires_grad_()
+    bounds = torch.tensor([(a, b) for a in range(12) for b in range(a, 13)])
+    way = torch.randn(len(bounds), 3)
+    means = segment_means(prefix_sums(values, weights), bounds)
+    grads = torch.autograd.grad((means * way).sum(), (values, weights))
+    filled = [(row, a, b) for row, (a, b) in enumerate(bounds.tolist()) if a < b]
+    expected = sum((_mean(values, weights, a, b) * way[row]).sum() for row, a, b in filled)
+    for grad, wanted in zip(grads, torch.autograd.grad(expected, (values, weights)), strict=True):
+        torch.testing.assert_close(grad, wanted, **CLOSE)
 
 
 def test_a_light_word_among_thousands_of_heavy_ones_keeps_its_vector():

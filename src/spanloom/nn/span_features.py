@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from spanloom.nn.gather import gather_rows
+from spanloom.nn.segment_means import prefix_sums, segment_means
 from spanloom.nn.span_bags import SpanBags, are_narrow, narrow_means
 
 CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
@@ -132,23 +133,3 @@ class WordMeans:
 def chunks_of(bounds: Int[Tensor, "span 2"]) -> Sequence[Int[Tensor, "_ 2"]]:
     """Return all bounds at once where gradients are kept, else in chunks that fit in a cache."""
     return (bounds,) if torch.is_grad_enabled() else bounds.split(CHUNK)
-
-
-def prefix_sums(
-    values: Float[Tensor, "word dim"], weights: Float[Tensor, "word 1"]
-) -> Float[Tensor, "offset column"]:
-    """Return prefix sums (word + 1, dim + 1) of weighted values and, last column, of weights.
-
-    They are in double precision, because a difference of prefix sums cancels.
-    """
-    columns = torch.cat([values * weights, weights], dim=-1).double()
-    return torch.cat([columns.new_zeros(1, columns.shape[1]), columns.cumsum(0)])
-
-
-def segment_means(
-    sums: Float[Tensor, "offset column"], bounds: Int[Tensor, "n 2"]
-) -> Float[Tensor, "n dim"]:
-    """Return the weighted mean over each ``[start, end)`` from prefix sums; 0 if it is empty."""
-    segment_sums = gather_rows(sums, bounds[:, 1]) - gather_rows(sums, bounds[:, 0])
-    weight = segment_sums[:, -1:]
-    return (segment_sums[:, :-1] / weight.masked_fill(weight == 0, 1.0)).float()

@@ -19,13 +19,8 @@ from spanloom.nn.attributes import AttributeSizes
 from spanloom.nn.candidates import Candidates, Pruner, group_of, top_k_mask
 from spanloom.nn.feedforward import FeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.span_features import (
-    CHUNK,
-    SpanFeatures,
-    chunks_of,
-    prefix_sums,
-    segment_means,
-)
+from spanloom.nn.segment_means import prefix_sums, segment_means
+from spanloom.nn.span_features import CHUNK, SpanFeatures, chunks_of
 from spanloom.tensors import CorefFeatures, SpanVectors
 
 _CLAMP = 10.0  # of attention scores; e^-20 is still exact in the prefix sums' double precision
