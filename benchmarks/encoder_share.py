@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from spanloom import freed_memory
 from spanloom.config import recipe as recipes
 from spanloom.embedders import _minilm
 from spanloom.glad import speed
@@ -66,6 +67,7 @@ def training_shares(model: Model, prepared: PreparedData, updates: Sequence[Upda
     encoder = model.network.transformer.encoder
     gradients = GradientSum(model, prepared, ProcessGroup("cpu"), model.recipe.stages[0])
     shares = []
+    freed_memory.keep()  # as training does
     for update in updates:
         model.network.train().zero_grad(set_to_none=True)
         with speed.record_calls(encoder) as calls:
