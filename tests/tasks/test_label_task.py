@@ -8,7 +8,7 @@ import torch
 from flat_bench import answer, collect, cuts, lay, learn, make
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import matthews_corrcoef
+from sklearn.metrics import f1_score, matthews_corrcoef
 
 from spanloom.annotation.comparable import comparable
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, classify, join_texts
@@ -207,3 +207,15 @@ def test_the_main_metric_comes_first_and_is_scikit_learns(name):
         values = task.metrics(task.measure.compute(gold, predicted, task.layer))
         assert next(iter(values.items())) == (metric, pytest.approx(value))
         assert set(values) == {"accuracy", "macro_f1", "mcc"}
+
+
+@pytest.mark.parametrize("name", ["text_classification", "extractive_classification"])
+def test_f1_of_single_labels_is_a_metric_and_scikit_learns(name):
+    gold, predicted = texts("a", "a", "a", "b"), texts("a", "a", "b", "b")
+    task = make(load(name), gold, label_metrics=("b",))
+    report = task.measure.compute(gold, predicted, task.layer)
+    expected = f1_score(list("aaab"), list("aabb"), pos_label="b")
+    assert task.metrics(report)["f1_b"] == pytest.approx(expected)
+    assert report.per_document_counts()["f1_b"].value == pytest.approx(expected)
+    with pytest.raises(DataError, match="label_metrics: expected a class that train has, got 'c'"):
+        make(load(name), gold, label_metrics=("c",))

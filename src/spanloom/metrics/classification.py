@@ -7,7 +7,7 @@ nan, as in scipy.
 import math
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +36,15 @@ class ClassificationReport:
     """The scores of one layer of classes: per text, a gold label and a predicted one or None.
 
     ``not_annotated`` is the number of gold documents without a label; they are not scored.
-    ``negative_label`` says that none of the other classes holds, so F1 leaves it out.
+    ``negative_label`` says that none of the other classes holds, so F1 leaves it out. Of each of
+    ``label_metrics`` F1 is a metric by itself.
     """
 
     layer: str
     pairs: tuple[tuple[str, str | None], ...]
     not_annotated: int = 0
     negative_label: str | None = None
+    label_metrics: tuple[str, ...] = ()
 
     @property
     def accuracy(self) -> float:
@@ -88,23 +90,30 @@ class ClassificationReport:
     def per_document_counts(self) -> dict[str, DocumentCounts]:
         """Return the terms of accuracy: each text is one item, right or wrong.
 
-        With a negative label also those of micro F1, to which a text with it adds no item; with two
-        labels those of Matthews' correlation, which is Pearson's of 0 and 1.
+        With a negative label also those of micro F1, to which a text with it adds no item; those of
+        F1 of single labels; with two labels those of Matthews' correlation, which is Pearson's of 0
+        and 1.
         """
         counts = {"accuracy": scores_per_document([float(a == b) for a, b in self.pairs])}
         if self.negative_label is not None:
-            none = (None, self.negative_label)
-            items = [
-                Counts(int(a == b and a not in none), int(b not in none), int(a not in none))
-                for a, b in self.pairs
-            ]
-            counts["micro_f1"] = counts_per_document(items)
+            counts["micro_f1"] = self._label_counts(self.positive)
+        for label in self.label_metrics:
+            counts[label_f1(label)] = self._label_counts({label})
         labels = {label for pair in self.pairs for label in pair}
         if len(labels) <= 2:
             one = max(labels, key=str, default=None)
             codes = [(float(a == one), float(b == one)) for a, b in self.pairs]
             counts["mcc"] = numbers_per_document(codes)
         return counts
+
+    def _label_counts(self, labels: Collection[str]) -> DocumentCounts:
+        """Return the counts of some labels in each text."""
+        return counts_per_document(
+            [
+                Counts(int(a == b and a in labels), int(b in labels), int(a in labels))
+                for a, b in self.pairs
+            ]
+        )
 
     def metrics(self) -> dict[str, float]:
         """Return accuracy, macro and micro F1 and Matthews' correlation as numbers from 0 to 1.
@@ -118,7 +127,12 @@ class ClassificationReport:
             "macro_f1": self.macro,
             "micro_f1": self.micro,
             "mcc": mcc,
+            **{label_f1(label): self._f1(label) for label in self.label_metrics},
         }
+
+    def _f1(self, label: str) -> float:
+        counts = self.by_label.get(label)
+        return 0.0 if counts is None else counts.f1
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -264,17 +278,23 @@ def _correlate(correlation: Callable[..., Any], x: Numbers, y: Numbers) -> Corre
     return float(result.statistic), float(result.pvalue)
 
 
+def label_f1(label: str) -> str:
+    """Return the name of the metric that is a label's F1."""
+    return f"f1_{label}"
+
+
 def score_classes(
     gold: Sequence[Document],
     predicted: Sequence[Document],
     layer: str,
     negative_label: str | None = None,
+    label_metrics: tuple[str, ...] = (),
 ) -> ClassificationReport:
     """Score the labels of whole texts against those of the gold documents of the same name.
 
-    F1 leaves ``negative_label`` out. A text without a prediction is wrong. Raises ``DataError``
-    where names do not match one to one, texts differ or a layer is malformed, and ``LayerError``
-    where no gold document has the layer.
+    F1 leaves ``negative_label`` out; that of each of ``label_metrics`` is a metric by itself. A
+    text without a prediction is wrong. Raises ``DataError`` where names do not match one to one,
+    texts differ or a layer is malformed, and ``LayerError`` where no gold document has the layer.
     """
     pairs = _classifications(gold, predicted, layer)
     labeled = [
@@ -282,7 +302,8 @@ def score_classes(
         for gold_class, predicted_class in pairs
         if gold_class
     ]
-    return ClassificationReport(layer, tuple(labeled), len(gold) - len(labeled), negative_label)
+    not_annotated = len(gold) - len(labeled)
+    return ClassificationReport(layer, tuple(labeled), not_annotated, negative_label, label_metrics)
 
 
 def score_values(

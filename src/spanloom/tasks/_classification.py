@@ -1,7 +1,8 @@
 """Parts shared by tasks that classify a text or a pair of texts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -9,7 +10,8 @@ from pydantic import BaseModel, Field
 from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, text_pair
 from spanloom.config.options import Options
 from spanloom.document import Document
-from spanloom.metrics.classification import ClassificationReport, score_classes
+from spanloom.errors import DataError
+from spanloom.metrics.classification import ClassificationReport, label_f1, score_classes
 from spanloom.tasks._base import Metrics, TrainDocuments
 
 
@@ -24,6 +26,9 @@ class LabelOptions(TextOptions):
 
     metric: Literal["accuracy", "macro_f1", "mcc"] = Field(
         "accuracy", description="the main metric, by which the model is chosen, too"
+    )
+    label_metrics: tuple[str, ...] = Field(
+        (), description="labels whose F1 is a metric, too, as GLUE's of MRPC"
     )
 
 
@@ -67,10 +72,28 @@ class SingleLabelMixin:
         } - set(self.labels)
 
 
-def label_measure(metric: str) -> Metrics:
-    """Return the metrics of a task that has labels, its main one first."""
-    measure = SingleLabelMixin.measure
-    return replace(measure, names=tuple(dict.fromkeys((metric, *measure.names))))
+def label_measure(
+    options: LabelOptions, names: Sequence[str] | None = None, negative_label: str | None = None
+) -> Metrics:
+    """Return the metrics of a task that has labels, its main one first, or those that are named.
+
+    F1 leaves ``negative_label`` out.
+    """
+    names = names or (options.metric, *SingleLabelMixin.measure.names)
+    labels = options.label_metrics
+    score = partial(score_classes, negative_label=negative_label, label_metrics=labels)
+    unique = dict.fromkeys((*names, *map(label_f1, labels)))
+    return Metrics(tuple(unique), score, ClassificationReport.metrics)
+
+
+def check_labels(task: str, option: str, values: Collection[str], labels: Collection[str]) -> None:
+    """Raise ``DataError`` if an option names a label that train does not have."""
+    for label in values:
+        if label not in labels:
+            raise DataError(
+                f"task {task!r}: {option}: expected a class that train has, got {label!r}; classes "
+                f"are {', '.join(labels)}"
+            )
 
 
 def text_vocabulary(options: BaseModel, layer: str, train: TrainDocuments) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from spanloom.tasks._classification import (
     LabelGold,
     LabelOptions,
     SingleLabelMixin,
+    check_labels,
     label_measure,
     text_vocabulary,
 )
@@ -162,6 +163,7 @@ def _infer_vocabulary(options: ChoiceOptions, layer: str, train: TrainDocuments)
 def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
     options, vocabulary = setup.options, setup.vocabulary
     labels = labels_of(setup.name, vocabulary["labels"])
+    check_labels(setup.name, "label_metrics", options.label_metrics, labels)
     reader = ChoiceReader(
         tuple(vocabulary["choices"]),
         str(vocabulary["prompt"]),
@@ -178,7 +180,7 @@ def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
         bool(vocabulary["text_pairs"]),
         options.span_selection == "independent",
         labels,
-        label_measure(options.metric),
+        label_measure(options),
     )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -13,8 +12,6 @@ from spanloom.annotation.text_pairs import classification_of, classify
 from spanloom.data.instance_readers import InstanceReader, TextReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import MAIN, Document, Layer, Span
-from spanloom.errors import DataError
-from spanloom.metrics.classification import ClassificationReport, score_classes
 from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks._base import (
     HeadInputSpec,
@@ -29,6 +26,7 @@ from spanloom.tasks._classification import (
     LabelOptions,
     SingleLabelMixin,
     TextPairMixin,
+    check_labels,
     label_measure,
     text_vocabulary,
 )
@@ -128,9 +126,9 @@ def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 def _build(setup: TaskSetup[ClassOptions]) -> TextClassificationTask:
     labels, negative = setup.vocabulary["labels"], setup.options.negative_label
-    if negative is not None and negative not in labels:
-        problem = f"expected a class that train has, got {negative!r}; classes are"
-        raise DataError(f"task {setup.name!r}: negative_label: {problem} {', '.join(labels)}")
+    if negative is not None:
+        check_labels(setup.name, "negative_label", [negative], labels)
+    check_labels(setup.name, "label_metrics", setup.options.label_metrics, labels)
     return TextClassificationTask(
         setup.name,
         setup.layer,
@@ -139,21 +137,20 @@ def _build(setup: TaskSetup[ClassOptions]) -> TextClassificationTask:
         labels_of(setup.name, labels),
         tuple(setup.shared_vocabulary["labels"]),
         bool(setup.vocabulary["text_pairs"]),
-        _measure(negative, setup.options.metric),
+        _measure(setup.options),
     )
 
 
-def _measure(negative_label: str | None, metric: str) -> Metrics:
+def _measure(options: ClassOptions) -> Metrics:
     """Return the metrics, the one that chooses the model first.
 
     Where a class says that no other holds that is not accuracy, but micro F1 or another ``metric``.
     """
-    if negative_label is None:
-        return label_measure(metric)
-    score = partial(score_classes, negative_label=negative_label)
-    names = ("micro_f1", "macro_f1", "accuracy")
-    first = names if metric == "accuracy" else (metric, *names)
-    return Metrics(tuple(dict.fromkeys(first)), score, ClassificationReport.metrics)
+    negative = options.negative_label
+    if negative is None:
+        return label_measure(options)
+    main = "micro_f1" if options.metric == "accuracy" else options.metric
+    return label_measure(options, (main, "micro_f1", "macro_f1", "accuracy"), negative)
 
 
 KIND = TaskType(
