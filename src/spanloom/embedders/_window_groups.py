@@ -11,7 +11,6 @@ from spanloom.tensors import Batch
 
 _CPU_PIECES = 1_280  # pieces encoded at once on a CPU without gradients
 _GPU_PIECES = 16_384  # on a GPU, padding included
-_MIN_FILLED = 0.8  # lengths of windows encoded at once, relative to the longest
 
 
 class WindowGroup(NamedTuple):
@@ -37,9 +36,11 @@ def all_windows(batch: Batch) -> WindowGroup:
 
 
 def group_by_length(
-    lengths: Int[Tensor, " window"], *, equal: bool = False
+    lengths: Int[Tensor, " window"], min_filled: float = 0.8
 ) -> Iterator[WindowGroup]:
-    """Yield groups of windows of similar (or ``equal``) length, longest first.
+    """Yield groups of windows of similar length, longest first.
+
+    A window has at least ``min_filled`` times as many pieces as the longest of its group.
 
     Without gradients, a group is one window or has a bounded number of pieces: on a CPU as many as
     its cache holds between two layers.
@@ -49,7 +50,7 @@ def group_by_length(
     max_pieces = _GPU_PIECES if lengths.is_cuda else _CPU_PIECES
     if torch.is_grad_enabled():
         max_pieces = sum(sizes)
-    first, min_filled = 0, 1.0 if equal else _MIN_FILLED
+    first = 0
     for i in range(1, len(sizes) + 1):
         is_end = i == len(sizes)
         is_full = not is_end and (i + 1 - first) * sizes[first] > max(max_pieces, sizes[first])
