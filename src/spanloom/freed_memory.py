@@ -12,8 +12,6 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _MMAP_MAX = -1, -2, -3, -4
 _KEPT = {_TRIM_THRESHOLD: 2**31 - 1, _TOP_PAD: 64 * 2**20, _MMAP_MAX: 0}
 _DEFAULTS = {_TRIM_THRESHOLD: 128 * 2**10, _TOP_PAD: 0, _MMAP_MAX: 65_536}
 _DEFAULTS |= {_MMAP_THRESHOLD: 128 * 2**10}
-_BATCHES = 16
-
 Item = TypeVar("Item")
 
 
@@ -41,15 +39,15 @@ def kept_by_the_process() -> Iterator[None]:
         _return()
 
 
-def returned_between(batches: Iterable[Item]) -> Iterator[Item]:
-    """Yield batches; after some of them, return freed memory to the system.
+def returned_between(batches: Iterable[Item], every: int = 16) -> Iterator[Item]:
+    """Yield batches; after each so many of them, return freed memory to the system.
 
     What is predicted lies between large tensors, so the space that they leave is too scattered to
     be used again: 200,000 words would hold twice the memory.
     """
     for index, batch in enumerate(batches, 1):
         yield batch
-        if index % _BATCHES == 0:
+        if index % every == 0:
             _return()
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from spanloom.config.recipe import dumps
 from spanloom.config.specs import StageSpec
+from spanloom.freed_memory import returned_between
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.training import batch_schedule, checkpoint, validation, warm_start
@@ -177,7 +178,7 @@ class StageTrainer:
             end = length.start_epoch(progress, updates)
             if progress.is_evaluation_due:  # the run was stopped before dev was evaluated
                 self._evaluate()
-            for update in updates[progress.step_in_epoch : end]:
+            for update in returned_between(updates[progress.step_in_epoch : end], every=64):
                 start, cpu_start = time.monotonic(), time.process_time()
                 stop = self.update(update, pace)
                 progress.step_in_epoch += 1
