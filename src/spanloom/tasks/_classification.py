@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -12,7 +11,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.metrics.classification import ClassificationReport, label_f1, score_classes
-from spanloom.tasks._base import Metrics, TrainDocuments
+from spanloom.tasks._base import Measure, MetricValues, TrainDocuments
 
 
 class TextOptions(Options):
@@ -55,6 +54,38 @@ class TextPairMixin:
         return (TEXT_PAIR,) if self.text_pairs else ()
 
 
+@dataclass(frozen=True, slots=True)
+class ClassMeasure:
+    """Measure classes of texts, the ``main`` metric first, and the F1 of some ``labels`` apart.
+
+    Where ``negative_label`` says that no other class holds that is not accuracy, but micro F1 or
+    another metric; F1 leaves it out.
+    """
+
+    main: str = "accuracy"
+    labels: tuple[str, ...] = ()
+    negative_label: str | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the metrics, the main one first."""
+        names = ["accuracy", "macro_f1", "mcc"]
+        if self.negative_label is not None:
+            names = ["micro_f1", "macro_f1", "accuracy"]
+        first = [] if self.main == "accuracy" else [self.main]
+        return tuple(dict.fromkeys((*first, *names, *map(label_f1, self.labels))))
+
+    def compute(
+        self, gold: Sequence[Document], predicted: Sequence[Document], layer: str
+    ) -> ClassificationReport:
+        """Score a layer."""
+        return score_classes(gold, predicted, layer, self.negative_label, self.labels)
+
+    def values(self, report: ClassificationReport) -> MetricValues:
+        """Return the metrics of a report."""
+        return report.metrics()
+
+
 class SingleLabelMixin:
     """The metrics of a task that has a ``layer`` and ``labels``."""
 
@@ -62,7 +93,7 @@ class SingleLabelMixin:
     layer: str
     labels: tuple[str, ...]
 
-    measure = Metrics(("accuracy", "macro_f1", "mcc"), score_classes, ClassificationReport.metrics)
+    measure: Measure
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels that train did not have."""
@@ -70,20 +101,6 @@ class SingleLabelMixin:
         return {
             classification.label for classification in classifications if classification is not None
         } - set(self.labels)
-
-
-def label_measure(
-    options: LabelOptions, names: Sequence[str] | None = None, negative_label: str | None = None
-) -> Metrics:
-    """Return the metrics of a task that has labels, its main one first, or those that are named.
-
-    F1 leaves ``negative_label`` out.
-    """
-    names = names or (options.metric, *SingleLabelMixin.measure.names)
-    labels = options.label_metrics
-    score = partial(score_classes, negative_label=negative_label, label_metrics=labels)
-    unique = dict.fromkeys((*names, *map(label_f1, labels)))
-    return Metrics(tuple(unique), score, ClassificationReport.metrics)
 
 
 def check_labels(task: str, option: str, values: Collection[str], labels: Collection[str]) -> None:

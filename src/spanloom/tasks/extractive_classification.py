@@ -16,13 +16,13 @@ from spanloom.corpora.card import LabelPrompt
 from spanloom.data.instance_readers import ChoiceReader, InstanceReader
 from spanloom.document import MAIN, Document, Layer, Span
 from spanloom.errors import DataError
-from spanloom.tasks._base import Metrics, TaskSetup, TaskType, TrainDocuments
+from spanloom.tasks._base import Measure, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._classification import (
+    ClassMeasure,
     LabelGold,
     LabelOptions,
     SingleLabelMixin,
     check_labels,
-    label_measure,
     text_vocabulary,
 )
 from spanloom.tasks._span_extraction import (
@@ -66,7 +66,7 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
     """Select one of the labels of train."""
 
     labels: tuple[str, ...]
-    measure: Metrics = SingleLabelMixin.measure
+    measure: Measure = ClassMeasure()
 
     def index_of(self, gold: Classification) -> int | None:
         """Return the index of a label, None for an unknown one."""
@@ -180,7 +180,7 @@ def _build(setup: TaskSetup[ChoiceOptions]) -> ExtractiveClassificationTask:
         bool(vocabulary["text_pairs"]),
         options.span_selection == "independent",
         labels,
-        label_measure(options),
+        ClassMeasure(options.metric, options.label_metrics),
     )
 
 

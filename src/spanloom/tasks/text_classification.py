@@ -16,18 +16,18 @@ from spanloom.nn.classifier import UNKNOWN, TextClassifier
 from spanloom.tasks._base import (
     HeadInputSpec,
     LayerTask,
-    Metrics,
+    Measure,
     NewId,
     TaskSetup,
     TaskType,
 )
 from spanloom.tasks._classification import (
+    ClassMeasure,
     LabelGold,
     LabelOptions,
     SingleLabelMixin,
     TextPairMixin,
     check_labels,
-    label_measure,
     text_vocabulary,
 )
 from spanloom.tasks._span_extraction import cls_vectors
@@ -60,7 +60,7 @@ class TextClassificationTask(SingleLabelMixin, TextPairMixin, LayerTask):
     labels: tuple[str, ...]
     head_labels: tuple[str, ...]
     text_pairs: bool
-    measure: Metrics = SingleLabelMixin.measure
+    measure: Measure = ClassMeasure()
 
     loss_names = ("label",)
 
@@ -125,32 +125,20 @@ def _merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 
 def _build(setup: TaskSetup[ClassOptions]) -> TextClassificationTask:
-    labels, negative = setup.vocabulary["labels"], setup.options.negative_label
-    if negative is not None:
-        check_labels(setup.name, "negative_label", [negative], labels)
-    check_labels(setup.name, "label_metrics", setup.options.label_metrics, labels)
+    labels, options = setup.vocabulary["labels"], setup.options
+    if options.negative_label is not None:
+        check_labels(setup.name, "negative_label", [options.negative_label], labels)
+    check_labels(setup.name, "label_metrics", options.label_metrics, labels)
     return TextClassificationTask(
         setup.name,
         setup.layer,
         InstanceReader(TextReader()),
-        setup.options.dropout,
+        options.dropout,
         labels_of(setup.name, labels),
         tuple(setup.shared_vocabulary["labels"]),
         bool(setup.vocabulary["text_pairs"]),
-        _measure(setup.options),
+        ClassMeasure(options.metric, options.label_metrics, options.negative_label),
     )
-
-
-def _measure(options: ClassOptions) -> Metrics:
-    """Return the metrics, the one that chooses the model first.
-
-    Where a class says that no other holds that is not accuracy, but micro F1 or another ``metric``.
-    """
-    negative = options.negative_label
-    if negative is None:
-        return label_measure(options)
-    main = "micro_f1" if options.metric == "accuracy" else options.metric
-    return label_measure(options, (main, "micro_f1", "macro_f1", "accuracy"), negative)
 
 
 KIND = TaskType(
