@@ -139,13 +139,16 @@ class Bert(nn.Module):
         group, are before dropout; they are computed beside the usual path, which stays as fast as
         it is.
         """
+        if inputs_embeds is None:
+            assert input_ids is not None, "expected ids or vectors"
+            inputs_embeds = self.embeddings.word_embeddings(input_ids)
         table = self.embeddings.position_embeddings.weight
         if isinstance(attention_mask, Tensor):
             positions, groups = table[: attention_mask.shape[1]], [attention_mask]
         else:
             groups = list(attention_mask)
             positions = torch.cat([table[: mask.shape[1]].repeat(len(mask), 1) for mask in groups])
-        x = self.embeddings(input_ids, inputs_embeds, positions, token_type_ids)
+        x = self.embeddings(inputs_embeds, positions, token_type_ids)
         masks = [_additive(mask, x.dtype) for mask in groups]
         states = [x]
         for layer in self.encoder.layer:
@@ -190,14 +193,10 @@ class _Embeddings(nn.Module):
 
     def forward(
         self,
-        ids: Int[Tensor, "*rows"] | None,
-        pieces: Float[Tensor, "*rows dim"] | None,
+        pieces: Float[Tensor, "*rows dim"],
         positions: Float[Tensor, "piece_or_row dim"],
         segments: Int[Tensor, "*rows"] | None,
     ) -> Float[Tensor, "*rows dim"]:
-        if pieces is None:
-            assert ids is not None, "expected ids or vectors"
-            pieces = self.word_embeddings(ids)
         embed_type = self.token_type_embeddings
         types = embed_type.weight[0] if segments is None else embed_type(segments)
         summed: Tensor = self.dropout(self.LayerNorm(pieces + types + positions))

@@ -22,7 +22,7 @@ from spanloom.metrics.bootstrap import (
     numbers_per_document,
     scores_per_document,
 )
-from spanloom.metrics.counts import Counts, counts_by_label, macro, total
+from spanloom.metrics.counts import Counts, counts_by_label, label_f1, macro, total
 from spanloom.metrics.report import annotated_documents
 from spanloom.quantity import quantity
 
@@ -276,11 +276,6 @@ def _correlate(correlation: Callable[..., Any], x: Numbers, y: Numbers) -> Corre
         warnings.simplefilter("ignore")  # about sides that are nearly constant
         result = correlation(x, y)
     return float(result.statistic), float(result.pvalue)
-
-
-def label_f1(label: str) -> str:
-    """Return the name of the metric that is a label's F1."""
-    return f"f1_{label}"
 
 
 def score_classes(

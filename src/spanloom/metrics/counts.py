@@ -184,3 +184,8 @@ def format_ratios(ratios: PRF) -> dict[str, float]:
         "recall": round_as_printed(ratios.recall),
         "f1": round_as_printed(ratios.f1),
     }
+
+
+def label_f1(label: str) -> str:
+    """Return the name of the metric that is a label's F1."""
+    return f"f1_{label}"

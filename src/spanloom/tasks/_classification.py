@@ -10,7 +10,8 @@ from spanloom.annotation.text_pairs import TEXT_PAIR, classification_of, text_pa
 from spanloom.config.options import Options
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.metrics.classification import ClassificationReport, label_f1, score_classes
+from spanloom.metrics.classification import ClassificationReport, score_classes
+from spanloom.metrics.counts import label_f1
 from spanloom.tasks._base import Measure, MetricValues, TrainDocuments
 
 

@@ -10,7 +10,7 @@ from spanloom.document import Document
 from spanloom.formats._word_view import WordView, encodable_spans
 from spanloom.metrics import report as reports
 from spanloom.metrics.chunks import Pair, count_tag_spans
-from spanloom.metrics.counts import Counts
+from spanloom.metrics.counts import Counts, label_f1
 from spanloom.metrics.report import Report, Score, annotated_documents, sum_counts
 from spanloom.tasks._base import MetricValues
 
@@ -47,8 +47,7 @@ class TagMeasure:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the metrics, the main one first."""
-        by_label = (f"f1_{label}" for label in self.labels)
-        return ("changpinyo", "span_f1", "balanced_accuracy", *by_label)
+        return ("changpinyo", "span_f1", "balanced_accuracy", *map(label_f1, self.labels))
 
     def compute(
         self, gold: Sequence[Document], predicted: Sequence[Document], layer: str
@@ -73,7 +72,7 @@ class TagMeasure:
     def values(self, report: TagReport) -> MetricValues:
         """Return the metrics of a report."""
         by_label = {
-            f"f1_{label}": report.tags.by_label.get(label, _NONE).f1 for label in self.labels
+            label_f1(label): report.tags.by_label.get(label, _NONE).f1 for label in self.labels
         }
         recalls = [tag.recall for tag in report.tags.by_label.values() if tag.gold]
         return {
