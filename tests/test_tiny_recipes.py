@@ -241,3 +241,51 @@ def test_two_processes_learn_what_one_learns(case, tmp_path):
     assert single.keys() == double.keys()
     for update, expected in single.items():
         assert double[update] == pytest.approx(expected, rel=1e-3, abs=1e-4), update
+
+
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+
+
+@needs_gpu
+def test_a_gpu_learns_what_a_cpu_learns(case, tmp_path):
+    path = written(calm(case.recipe()), tmp_path / "recipe.yaml")
+    plan, pace = resolve(recipes.load(path), tmp_path), LogIntervals(checkpoint=1e9, log=1)
+    train(plan, tmp_path / "cpu", str, pace=pace, device="cpu")
+    train(plan, tmp_path / "cuda", str, pace=pace, device="cuda")
+    of_cpu, of_gpu = losses(tmp_path / "cpu"), losses(tmp_path / "cuda")
+    assert len(of_cpu) > 5
+    assert of_gpu.keys() == of_cpu.keys()
+    for update, expected in of_cpu.items():
+        assert of_gpu[update] == pytest.approx(expected, rel=2e-3, abs=1e-3), update
+
+
+@needs_gpu
+def test_a_model_of_a_gpu_resumes_there_and_annotates_as_on_a_cpu(case, tmp_path):
+    path = written(case.recipe(), tmp_path / "recipe.yaml")  # bf16, with dropout
+    plan, pace = resolve(recipes.load(path), tmp_path), LogIntervals(checkpoint=0, log=1)
+    with pytest.raises(Halt):
+        train(plan, tmp_path / "run", halt, pace=pace, device="cuda")
+    train(plan, tmp_path / "run", str, resume=True, pace=pace, device="cuda")
+    models = [
+        serialization.load(tmp_path / "run", device=device, precision="fp32")
+        for device in ("cpu", "cuda")
+    ]
+    names = [name for name, task in models[0].tasks.items() if task.predicts and not task.inputs]
+    of_cpu, of_gpu = (list(model.annotate(RAW, names)) for model in models)
+    assert [spans_of(text) for text in of_gpu] == [spans_of(text) for text in of_cpu]
+
+
+class Halt(Exception):
+    """A run was stopped when it told something."""
+
+
+def halt(line):
+    """Stop a run that tells how far it came."""
+    if line.startswith("epoch"):
+        raise Halt(line)
+
+
+def spans_of(document):
+    """The bounds and labels of a document's annotations."""
+    layers = document.layers
+    return [(span.label, span.start, span.end) for layer in layers for span in layer.spans]

@@ -279,8 +279,10 @@ def _parse(text: bytes, path: Path, line: int | None, kind: TypeAdapter[T]) -> T
         raise FormatError(str(path), line, problem) from error
 
 
-def processor() -> str:
-    """Return the name of the processor, or of its architecture."""
+def processor(device: torch.device = torch.device("cpu")) -> str:
+    """Return the name of a GPU, or of the processor or its architecture."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -21,6 +21,7 @@ from spanloom.glad.run import read_tests, train_unless_done
 from spanloom.model import evaluation
 from spanloom.model.model import Model
 from spanloom.model.plan import Plan, resolve
+from spanloom.model.precision import compute
 from spanloom.model.serialization import WEIGHTS, load
 from spanloom.studies import row as rows
 from spanloom.studies.job import Job
@@ -126,6 +127,7 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
             own_scores[name] = _score_splits(load(own, device="cpu"), name, splits, log)
         for part in (scores, own_scores):
             _log_test_evaluation(job, plan, out, name, dict(splits), part)
+    trained_on = compute(plan.recipe.stages[-1].precision)
     now = time.process_time()
     training = 60 * (cost.minutes or 0.0) if cost else 0.0
     return Row(
@@ -140,8 +142,8 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         train_cpu_minutes=cost.minutes and round(cost.minutes, 3) if cost else None,
         other_cpu_minutes=round(max(now - start - training, now - scoring_start) / 60, 4),
         model_megabytes=round((out / WEIGHTS).stat().st_size / 1e6, 1),
-        compute=str(model.compute),
-        processor=speed.processor(),
+        compute=str(trained_on),
+        processor=speed.processor(trained_on.device),
         version=version("spanloom"),
         date=datetime.now(UTC).date().isoformat(),
         own_scores=own_scores,

@@ -67,7 +67,7 @@ class GradientSum:
 
     def _collate_shard(self, shard: batch_schedule.Shard, seed: int) -> CollatedBatch:
         model, subwords = self.model, self.model.subword_tokenizer
-        instances = shard.batch.instances
+        instances = list(shard.batch.instances)  # blocks of text are made anew at each look
         batch = collate(instances, subwords, model.recipe.window)
         targets = {}
         for name in shard.batch.tasks:
