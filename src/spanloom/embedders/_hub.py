@@ -5,7 +5,8 @@ Importing transformers takes seconds, so this module is imported only for encode
 """
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +25,7 @@ from transformers import (
     PretrainedConfig,
     PreTrainedModel,
 )
+from transformers.utils import logging
 
 from spanloom.errors import ModelError
 from spanloom.nn.dropout import Dropout
@@ -94,14 +96,26 @@ def load_pretrained(folder: str, config: PretrainedConfig) -> tuple[PreTrainedMo
     """
     model_class = _class(type(config))
     try:
-        model, info = model_class.from_pretrained(
-            folder, config=config, dtype=torch.float32, output_loading_info=True
-        )
+        with _no_report():
+            model, info = model_class.from_pretrained(
+                folder, config=config, dtype=torch.float32, output_loading_info=True
+            )
     except (OSError, ValueError, RuntimeError) as error:  # no weights, or wrong shapes
         raise _model_error(folder, error) from error
     encoder = _encoder(model)
     prefix = "" if encoder is model else "encoder."
     return encoder, sorted(name.removeprefix(prefix) for name in info["missing_keys"])
+
+
+@contextmanager
+def _no_report() -> Iterator[None]:
+    """Keep transformers from listing other heads' weights; what an encoder lacks is an error."""
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
 
 
 def initialise(config: PretrainedConfig) -> PreTrainedModel:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 from torch import Tensor, nn
 from torch.distributed import all_reduce
@@ -21,6 +22,9 @@ class ProcessGroup:
 
     def __init__(self, device: str | None = None) -> None:
         """``device`` "cpu" keeps a run off a GPU that is there."""
+        if not torch.distributed.is_initialized():
+            # else accelerate keeps the device of an earlier run of this process
+            AcceleratorState._reset_state(reset_partial_state=True)
         # Left to itself where no GPU is, it would take each process for the only one.
         alone = not torch.cuda.is_available()
         self._accelerator = Accelerator(
