@@ -599,6 +599,16 @@ def _read_and_write_seconds(size):
     return seconds
 
 
+def least_seconds(work):
+    """CPU seconds of some work, the least of three: others' garbage may be collected in one."""
+    taken = []
+    for _ in range(3):
+        began = time.process_time()
+        work()
+        taken.append(time.process_time() - began)
+    return min(taken)
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -617,17 +627,15 @@ def test_row_54_hostile_lines_take_linear_time_too(line):
     ann = "T0\tX 0 4\tword\n" + "".join(
         line.format(i=i, next=i + 1, size=len(text)) + "\n" for i in range(1, 5000)
     )
-    began = time.process_time()
     assert write.dumps(read.loads(text, ann).document) == ann
-    assert time.process_time() - began < 1
+    assert least_seconds(lambda: write.dumps(read.loads(text, ann).document)) < 1
 
 
 @pytest.mark.parametrize("line", ["N1\t{a}", "N1\ta {a}", "N1\t{a} Annotation:b {a}", "T{one}:\tx"])
 def test_row_54_a_line_takes_linear_time(line):
     ann = line.format(a="a" * 200_000, one="1" * 200_000)
-    began = time.process_time()
     assert len(read.loads("word", ann).problems) == 1
-    assert time.process_time() - began < 1
+    assert least_seconds(lambda: read.loads("word", ann)) < 1
 
 
 def _added(document, span):
