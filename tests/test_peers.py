@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.annotation.events import collect
+from spanloom.annotation.text_pairs import classify, join_texts
 from spanloom.document import SENTENCES, WORDS, Argument, Document, Event, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
+from spanloom.formats.brat import write
 from spanloom.metrics.qa import normalize_answer, overlap
 from spanloom.metrics.report import score as report
 from spanloom.tokenization import word_tokenizer, words_of
@@ -389,3 +391,18 @@ def test_the_peer_learns_the_pieces_of_an_answer_and_says_the_same_text(question
     starts, ends = np.zeros(10), np.zeros(10)
     starts[[0, 6]], ends[[1, 7]] = (9, 5), (9, 5)  # what stands outside the text is never said
     assert questions.best_span(question, [(offsets, starts, ends)]) == "old London"
+
+
+def test_the_peer_that_classifies_reads_texts_and_pairs_as_we_write_them(tmp_path):
+    import hf_classes
+
+    single, pair = Document("Good .", name="a"), join_texts("b", "It rains .", "It is wet .")
+    single = single.with_layer(classify(single, "label", "1", None, single.id_generator()))
+    pair = pair.with_layer(classify(pair, "label", "entailment", None, pair.id_generator()))
+    for document in (single, pair, Document("No class .", name="c")):
+        (tmp_path / f"{document.name}.txt").write_text(document.text, encoding="utf-8")
+        (tmp_path / f"{document.name}.ann").write_text(write.dumps(document), encoding="utf-8")
+    assert hf_classes.read(tmp_path, "label") == [
+        hf_classes.Example(("Good .",), "1"),
+        hf_classes.Example(("It rains .", "It is wet ."), "entailment"),
+    ]

@@ -8,21 +8,18 @@ ours; the best epoch is kept, by Matthews' correlation on dev or by accuracy.
 """
 
 import argparse
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from best_epoch import BestEpoch
 from exchange import Record, Seconds, minilm, versions, write_record
 from precision import mixed
 from sklearn.metrics import accuracy_score, matthews_corrcoef
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+from tries import Trained, try_rates
 
 WINDOW = 128  # pieces
 AT_ONCE = 64  # texts classified at once
@@ -87,34 +84,29 @@ class Classifier:
         return chosen
 
 
-def train(chosen: argparse.Namespace, rate: float) -> tuple[Classifier, float, int]:
+def train(chosen: argparse.Namespace, rate: float) -> Trained[Classifier]:
     """Fine-tune with the Trainer's defaults; return the classifier of the best epoch."""
-    from transformers import DataCollatorWithPadding, Trainer, TrainingArguments
+    from fine_tuning import fine_tune
+    from transformers import DataCollatorWithPadding
 
     torch.set_num_threads(1)
     torch.manual_seed(chosen.seed)
     examples, dev = (read(chosen.data / split, chosen.layer) for split in ("train", "dev"))
     classifier = Classifier(sorted({each.label for each in examples}), bf16=chosen.bf16)
     gold, metric = [each.label for each in dev], METRICS[chosen.metric]
-    watch = BestEpoch(classifier.model, lambda: float(metric(gold, classifier(dev))))
-    arguments = TrainingArguments(
-        str(chosen.out / "trainer"),
+    watch = fine_tune(
+        classifier.model,
+        classifier.features(examples),
+        DataCollatorWithPadding(classifier.tokenizer),
+        lambda: float(metric(gold, classifier(dev))),
+        chosen.out,
         learning_rate=rate,
         per_device_train_batch_size=chosen.batch,
         num_train_epochs=chosen.epochs,
         bf16=chosen.bf16,
-        use_cpu=True,
         seed=chosen.seed,
-        save_strategy="no",
-        report_to="none",
-        logging_strategy="no",
-        disable_tqdm=True,
     )
-    collator = DataCollatorWithPadding(classifier.tokenizer)
-    features = classifier.features(examples)
-    Trainer(classifier.model, arguments, collator, features, callbacks=[watch]).train()
-    watch.restore()
-    return classifier, watch.best, watch.epoch
+    return Trained(classifier, watch.best, watch.epoch)
 
 
 def main() -> None:
@@ -131,24 +123,11 @@ def main() -> None:
     arguments.add_argument("--bf16", action="store_true", help="multiply in bf16 (autocast)")
     chosen = arguments.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    tries: list[dict[str, Any]] = []
-    best: Classifier | None = None
-    for rate in chosen.rates:
-        seconds = Seconds()
-        with seconds.counted():
-            classifier, dev, epoch = train(chosen, rate)
-        minutes = round(seconds.taken / 60, 3)
-        if best is None or dev > max(each["dev"] for each in tries):
-            best = classifier
-        tries.append({"rate": rate, "dev": dev, "epoch": epoch, "minutes": minutes})
-        print(f"hf_classes {tries[-1]}", flush=True)
-    if best is None:
-        raise SystemExit("expected at least one rate")
-    winner = max(tries, key=lambda each: each["dev"])
+    tries = try_rates("hf_classes", chosen.rates, partial(train, chosen))
     test = read(chosen.data / "test", chosen.layer)
     seconds = Seconds()
     with seconds.counted():
-        classes = best(test)
+        classes = tries.best.annotate(test)
     gold = [each.label for each in test]
     figures = {name: float(metric(gold, classes)) for name, metric in METRICS.items()}
     print("test:", ", ".join(f"{name} {100 * figure:.2f}" for name, figure in figures.items()))
@@ -157,10 +136,10 @@ def main() -> None:
     record = Record(
         peer="hf_classes",
         seed=chosen.seed,
-        train_minutes=winner["minutes"],
+        train_minutes=tries.winner["minutes"],
         words_per_second=round(words / max(seconds.taken, 1e-6), 1),
-        settings={**settings, "rate": winner["rate"], "test": figures},
-        tries=tries,
+        settings={**settings, "rate": tries.winner["rate"], "test": figures},
+        tries=tries.rows,
         versions=versions("torch", "transformers", "accelerate"),
     )
     write_record(record, chosen.out / "record.json")

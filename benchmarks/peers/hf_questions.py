@@ -11,23 +11,20 @@ that overlap; the best span of all windows is the answer, of 30 words at most.
 
 import argparse
 import json
-import os
 import re
 import string
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from best_epoch import BestEpoch
 from exchange import Record, Seconds, minilm, versions, write_record
 from precision import mixed
-
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
-os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+from tries import Trained, try_rates
 
 WINDOW, STRIDE, LONGEST = 384, 128, 30  # pieces, pieces, words of an answer
 AT_ONCE = 16  # windows annotated at once
@@ -175,34 +172,29 @@ class Reader:
         }
 
 
-def train(chosen: argparse.Namespace, rate: float) -> tuple[Reader, float, int]:
+def train(chosen: argparse.Namespace, rate: float) -> Trained[Reader]:
     """Fine-tune with the Trainer's defaults; return the reader of the best epoch."""
-    from transformers import DataCollatorWithPadding, Trainer, TrainingArguments
+    from fine_tuning import fine_tune
+    from transformers import DataCollatorWithPadding
 
     torch.set_num_threads(1)
     torch.manual_seed(chosen.seed)
     reader = Reader(bf16=chosen.bf16)
     dev = read(chosen.data / "dev.json")
-    watch = BestEpoch(reader.model, lambda: exact_and_f1(dev, reader(dev))[1])
-    arguments = TrainingArguments(
-        str(chosen.out / "trainer"),
+    watch = fine_tune(
+        reader.model,
+        reader.features(read(chosen.data / "train.json")),
+        DataCollatorWithPadding(reader.tokenizer),
+        lambda: exact_and_f1(dev, reader(dev))[1],
+        chosen.out,
         learning_rate=rate,
         per_device_train_batch_size=chosen.batch,
         num_train_epochs=chosen.epochs,
         max_steps=chosen.updates or -1,
         bf16=chosen.bf16,
-        use_cpu=True,
         seed=chosen.seed,
-        save_strategy="no",
-        report_to="none",
-        logging_strategy="no",
-        disable_tqdm=True,
     )
-    features = reader.features(read(chosen.data / "train.json"))
-    collator = DataCollatorWithPadding(reader.tokenizer)
-    Trainer(reader.model, arguments, collator, features, callbacks=[watch]).train()
-    watch.restore()
-    return reader, watch.best, watch.epoch
+    return Trained(reader, watch.best, watch.epoch)
 
 
 def main() -> None:
@@ -218,36 +210,24 @@ def main() -> None:
     arguments.add_argument("--bf16", action="store_true", help="multiply in bf16 (autocast)")
     chosen = arguments.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
-    tries: list[dict[str, Any]] = []
-    best: tuple[float, Reader] | None = None
-    for rate in chosen.rates:
-        seconds = Seconds()
-        with seconds.counted():
-            reader, dev, epoch = train(chosen, rate)
-        minutes = round(seconds.taken / 60, 3)
-        tries.append({"rate": rate, "dev": dev, "epoch": epoch, "minutes": minutes})
-        print(f"hf_questions {tries[-1]}", flush=True)
-        if best is None or dev > best[0]:
-            best = dev, reader
-    if best is None:
-        raise SystemExit("expected at least one rate")
-    winner = max(tries, key=lambda each: each["dev"])
+    tries = try_rates("hf_questions", chosen.rates, partial(train, chosen))
     test = read(chosen.data / "test.json")
     seconds = Seconds()
     with seconds.counted():
-        said = best[1](test)
+        said = tries.best.annotate(test)
     (chosen.out / "test.json").write_text(json.dumps(said), encoding="utf-8")
     exact, f1 = exact_and_f1(test, said)
     print(f"test: exact match {exact:.2f}, F1 {f1:.2f}")
+    figures = {"exact_match": exact, "f1": f1}
     words = sum(len(question.context.split()) for question in test)
     settings = {name: getattr(chosen, name) for name in ("epochs", "updates", "batch", "bf16")}
     record = Record(
         peer="hf_questions",
         seed=chosen.seed,
-        train_minutes=winner["minutes"],
+        train_minutes=tries.winner["minutes"],
         words_per_second=round(words / max(seconds.taken, 1e-6), 1),
-        settings={**settings, "rate": winner["rate"], "test": {"exact_match": exact, "f1": f1}},
-        tries=tries,
+        settings={**settings, "rate": tries.winner["rate"], "test": figures},
+        tries=tries.rows,
         versions=versions("torch", "transformers", "accelerate"),
     )
     write_record(record, chosen.out / "record.json")

@@ -12,17 +12,15 @@ from itertools import chain
 from typing import Any
 
 import torch
-from best_epoch import BestEpoch
 from exchange import Sentence, accuracy, bio, f1, minilm, unbio
+from fine_tuning import fine_tune
 from precision import mixed
 from transformers import (
     AutoModelForTokenClassification,
     AutoTokenizer,
     DataCollatorForTokenClassification,
-    Trainer,
-    TrainingArguments,
 )
-from tries import Data, Settings, Trained, parser, run, tagged
+from tries import Annotate, Data, Settings, Trained, parser, run, tagged
 
 UNSEEN = -100  # the label that the loss passes over
 AT_ONCE = 32  # sentences annotated at once, of like length
@@ -101,35 +99,24 @@ class Tagger:
         )
 
 
-def train(data: Data, settings: Settings) -> Trained:
+def train(data: Data, settings: Settings) -> Trained[Annotate]:
     """Fine-tune with the Trainer's defaults: AdamW, linear decay."""
     torch.set_num_threads(1)
     torch.manual_seed(settings.seed)
     tagger = Tagger(data.train, bf16=settings.bf16)
     figure = f1 if tagger.spans else accuracy
-    watch = BestEpoch(tagger.model, lambda: figure(data.dev, tagger(data.dev)))
-    arguments = TrainingArguments(
-        str(data.scratch / "trainer"),
+    watch = fine_tune(
+        tagger.model,
+        [tagger.features(each) for each in data.train],
+        DataCollatorForTokenClassification(tagger.tokenizer),
+        lambda: figure(data.dev, tagger(data.dev)),
+        data.scratch,
         learning_rate=settings.rate,
         per_device_train_batch_size=settings.batch,
         num_train_epochs=settings.epochs,
         bf16=settings.bf16,
-        use_cpu=True,
         seed=settings.seed,
-        save_strategy="no",
-        report_to="none",
-        logging_strategy="no",
-        disable_tqdm=True,
     )
-    trainer = Trainer(
-        tagger.model,
-        arguments,
-        DataCollatorForTokenClassification(tagger.tokenizer),
-        [tagger.features(each) for each in data.train],
-        callbacks=[watch],
-    )
-    trainer.train()
-    watch.restore()
     return Trained(tagger, watch.best, watch.epoch)
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from exchange import OUTSIDE, Record, Seconds, Sentence, read, versions, write, write_record
 
@@ -17,6 +17,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 Annotate = Callable[[Sequence[Sentence]], list[Sentence]]
 """Sentences in, the same with what the peer says of them out."""
+
+AnnotateT = TypeVar("AnnotateT")
 
 WARM = 32  # sentences annotated ahead, not timed
 
@@ -31,10 +33,10 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class Trained(Generic[AnnotateT]):
     """A model at its best epoch: how it annotates, its figure on dev, which epoch it was."""
 
-    annotate: Annotate
+    annotate: AnnotateT
     dev: float
     epoch: int | None
 
@@ -50,7 +52,40 @@ class Settings:
     bf16: bool
 
 
-Train = Callable[[Data, Settings], Trained]
+@dataclass(frozen=True, slots=True)
+class Tries(Generic[AnnotateT]):
+    """All tries as a record tells them, and the model of the one that is best on dev."""
+
+    rows: list[dict[str, Any]]
+    best: Trained[AnnotateT]
+
+    @property
+    def winner(self) -> dict[str, Any]:
+        """What the record tells of the best try."""
+        return max(self.rows, key=lambda each: each["dev"])
+
+
+Train = Callable[[Data, Settings], Trained[Annotate]]
+
+
+def try_rates(
+    peer: str, rates: Sequence[float], train: Callable[[float], Trained[AnnotateT]]
+) -> Tries[AnnotateT]:
+    """Train at each rate and tell how it went; of equal figures the first one is best."""
+    rows: list[dict[str, Any]] = []
+    best: Trained[AnnotateT] | None = None
+    for rate in rates:
+        seconds = Seconds()
+        with seconds.counted():
+            trained = train(rate)
+        minutes = round(seconds.taken / 60, 3)
+        rows.append({"rate": rate, "dev": trained.dev, "epoch": trained.epoch, "minutes": minutes})
+        print(f"{peer} {rows[-1]}", flush=True)
+        if best is None or trained.dev > best.dev:
+            best = trained
+    if best is None:
+        raise SystemExit("expected at least one rate")
+    return Tries(rows, best)
 
 
 def parser(
@@ -84,26 +119,19 @@ def run(
     bare = [_bare(each) for each in read(chosen.data / "test.jsonl")]
     data = Data(read(chosen.data / "train.jsonl"), read(chosen.data / "dev.jsonl"), chosen.out)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    tries: list[dict[str, Any]] = []
-    best: Trained | None = None
-    for rate in chosen.rates:
+
+    def train_at(rate: float) -> Trained[Annotate]:
         settings = Settings(rate, chosen.epochs, chosen.batch, chosen.seed, chosen.bf16)
-        seconds = Seconds()
-        with seconds.counted():
-            trained = train(data, settings)
-        minutes = round(seconds.taken / 60, 3)
-        tries.append({"rate": rate, "dev": trained.dev, "epoch": trained.epoch, "minutes": minutes})
-        print(f"{peer} {tries[-1]}", flush=True)
-        if best is None or trained.dev > best.dev:
-            best = trained
-    if best is None:
-        raise SystemExit("expected at least one rate")
+        return train(data, settings)
+
+    tries = try_rates(peer, chosen.rates, train_at)
+    best = tries.best
     best.annotate(bare[:WARM])
     seconds = Seconds()
     with seconds.counted():
         found = best.annotate(bare)
     write(found, chosen.out / "test.jsonl")
-    winner = max(tries, key=lambda each: each["dev"])
+    winner = tries.winner
     plain = {
         "epochs": chosen.epochs,
         "batch": chosen.batch,
@@ -117,7 +145,7 @@ def run(
         train_minutes=winner["minutes"],
         words_per_second=round(words / seconds.taken, 1),
         settings={**plain, **said},
-        tries=tries,
+        tries=tries.rows,
         versions=versions(*packages),
     )
     write_record(record, chosen.out / "record.json")

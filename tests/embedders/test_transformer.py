@@ -1,6 +1,7 @@
 """The transformer embedder, against Hugging Face's own output on a tiny random BERT."""
 
 import json
+import logging
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-from transformers import AutoConfig, BertConfig, BertModel
+from transformers import AutoConfig, BertConfig, BertForMaskedLM, BertModel
 
 from spanloom.data.collate import collate
 from spanloom.data.instances import Instance
@@ -233,3 +234,20 @@ def test_states_do_not_betray_how_hidden_words_are_spelt(folder):
             mine.states(replace(batch, words=words))[-1] for words in (("a", "b"), ("A", "B7"))
         )
     assert one.equal(two)
+
+
+def test_weights_of_other_heads_are_not_listed(folder, tmp_path):
+    BertForMaskedLM(BertModel.from_pretrained(folder).config).save_pretrained(tmp_path)
+    told, logger = [], logging.getLogger("transformers")
+    handler = logging.Handler()
+    handler.emit = told.append
+    logger.addHandler(handler)
+    try:
+        level = logger.level
+        load_pretrained(str(tmp_path), Options(transformer=str(tmp_path)))
+        assert not told
+        assert logger.level == level
+        BertModel.from_pretrained(tmp_path)
+        assert told  # by transformers alone
+    finally:
+        logger.removeHandler(handler)
