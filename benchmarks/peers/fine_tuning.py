@@ -17,19 +17,19 @@ def fine_tune(
     folder: Path,
     **settings: Any,
 ) -> BestEpoch:
-    """Train on a CPU; the model has the weights of the best epoch then, which is returned.
+    """Train; the model has the weights of the best epoch then, which is returned.
 
-    ``judge`` returns the figure on dev; ``settings`` are those of ``TrainingArguments``.
+    ``judge`` returns the figure on dev; ``settings`` are those of ``TrainingArguments``, which
+    trains on a GPU only where ``use_cpu`` is set to False.
     """
     watch = BestEpoch(model, judge)
     arguments = TrainingArguments(
         str(folder / "trainer"),
-        use_cpu=True,
         save_strategy="no",
         report_to="none",
         logging_strategy="no",
         disable_tqdm=True,
-        **settings,
+        **{"use_cpu": True, **settings},
     )
     Trainer(model, arguments, collator, features, callbacks=[watch]).train()
     watch.restore()

@@ -162,9 +162,10 @@ class Reader:
         for begin in range(0, len(cut), AT_ONCE):
             group = cut[begin : begin + AT_ONCE]
             batch = self.tokenizer.pad([inputs for _, inputs, _ in group], return_tensors="pt")
-            with torch.inference_mode(), mixed(bf16=self.bf16):
-                out = self.model(**batch)
-            logits = zip(out.start_logits.float(), out.end_logits.float(), strict=True)
+            device = self.model.device
+            with torch.inference_mode(), mixed(bf16=self.bf16, device=device.type):
+                out = self.model(**batch.to(device))
+            logits = zip(out.start_logits.float().cpu(), out.end_logits.float().cpu(), strict=True)
             for (row, _, offsets), (starts, ends) in zip(group, logits, strict=True):
                 scored[row].append((offsets, starts.numpy(), ends.numpy()))
         return {
@@ -193,6 +194,7 @@ def train(chosen: argparse.Namespace, rate: float) -> Trained[Reader]:
         max_steps=chosen.updates or -1,
         bf16=chosen.bf16,
         seed=chosen.seed,
+        use_cpu=not torch.cuda.is_available(),
     )
     return Trained(reader, watch.best, watch.epoch)
 

@@ -6,6 +6,6 @@ from typing import Any
 import torch
 
 
-def mixed(*, bf16: bool) -> AbstractContextManager[Any]:
+def mixed(*, bf16: bool, device: str = "cpu") -> AbstractContextManager[Any]:
     """Return a context in which matrices are multiplied in bf16, or one that changes nothing."""
-    return torch.autocast("cpu", torch.bfloat16) if bf16 else nullcontext()
+    return torch.autocast(device, torch.bfloat16) if bf16 else nullcontext()

@@ -257,6 +257,29 @@ def test_independent_ends_of_numbers_say_a_number_or_nothing():
     assert task.choice_probs(numbers, (first, last))[0] > 0
 
 
+def test_an_expected_number_is_the_mean_of_all_by_their_probabilities():
+    gold = reviews("film")[:1]
+    task = make(NUMBER, gold, number="expected", min=0, max=2, step=0.5)
+    label, prob = task.choose(np.array([0.1, 0.0, 0.2, 0.6, 0.1]))
+    assert label.value == pytest.approx(0.2 * 1 + 0.6 * 1.5 + 0.1 * 2)
+    assert prob == 0.6  # of 1.5, the nearest number
+    likeliest, _ = make(NUMBER, gold, min=0, max=2, step=0.5).choose(
+        np.array([0.4, 0, 0, 0.3, 0.3])
+    )
+    assert likeliest.value == 0
+    laid = lay(task, gold)
+    head, _ = knowing(laid)
+    rows = [[0, 0]] * (int(laid.batch.instances[-1, 1]) + 1)
+    (found,) = answer(task, head, laid, scored(laid, rows))
+    assert classification_of(found, "main").value == pytest.approx(1)
+
+
+def test_an_expected_number_needs_spans():
+    options = {"number": "expected", "span_selection": "independent"}
+    with pytest.raises(RecipeError, match="span_selection must be joint"):
+        validate_options(NUMBER.options, options, SourceLocation())
+
+
 # no answer
 
 

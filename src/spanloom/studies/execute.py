@@ -103,8 +103,13 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
 
 
 def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
-    """Score a trained run and return its row; ``start`` is the CPU time when it was begun."""
+    """Score a trained run, on the device of its training, and return its row.
+
+    ``start`` is the CPU time when it was begun.
+    """
     scoring_start = time.process_time()
+    trained_on = compute(plan.recipe.stages[-1].precision)
+    device = str(trained_on.device)
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
     splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan, job.tasks))]
     if job.score == "test":
@@ -118,16 +123,15 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     for name in job.tasks:
         own = train.own_model(train.run_folder(out), name)
         used = out if own is None or job.weights == "shared" else own
-        model = load(used, device="cpu")
+        model = load(used, device=device)
         scores[name] = _score_splits(model, name, splits, log)
         if name in job.gold_inputs:
             given = model.with_gold_inputs()
             scores[given_gold(name)] = _score_splits(given, name, splits, log)
         if own is not None and own != used:
-            own_scores[name] = _score_splits(load(own, device="cpu"), name, splits, log)
+            own_scores[name] = _score_splits(load(own, device=device), name, splits, log)
         for part in (scores, own_scores):
             _log_test_evaluation(job, plan, out, name, dict(splits), part)
-    trained_on = compute(plan.recipe.stages[-1].precision)
     now = time.process_time()
     training = 60 * (cost.minutes or 0.0) if cost else 0.0
     return Row(

@@ -163,14 +163,15 @@ class ExtractiveChoiceTask(TextPairMixin, ExtractTask):
         """
         if not document.text.strip():
             return Layer(self.layer)
-        mean_probs = np.mean([probs for _, probs in predictions], axis=0)
-        row = int(mean_probs.argmax())
-        if not mean_probs[row]:
+        label, prob = self.choose(np.mean([probs for _, probs in predictions], axis=0))
+        if not prob:
             return Layer(self.layer)
-        label = self.label_at(row)
-        return classify(
-            document, self.layer, label.label, label.value, new_id, float(mean_probs[row])
-        )
+        return classify(document, self.layer, label.label, label.value, new_id, prob)
+
+    def choose(self, probs: Float[np.ndarray, " choice"]) -> tuple[Classification, float]:
+        """Return the label or value of the most probable choice, and its probability."""
+        row = int(probs.argmax())
+        return self.label_at(row), float(probs[row])
 
 
 def independent_probs(words: TokenBounds, choices: Sequence[Bounds]) -> ChoiceProbs:

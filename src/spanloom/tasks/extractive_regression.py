@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+from jaxtyping import Float
 from pydantic import Field, model_validator
 
 from spanloom.annotation.number_scale import NumberScale
@@ -26,6 +28,7 @@ from spanloom.tasks._span_extraction import (
 )
 
 _DEFAULT_LABEL = "value"  # of numbers, where train has none
+_DIGITS = 4  # of an expected number behind the point
 
 _SAMPLE = Document(
     "A woman rides a horse .\nA man plays a guitar .",
@@ -58,6 +61,17 @@ class NumberOptions(SelectionOptions):
         description="separate | joined: of two texts, the first stands with the numbers, or both "
         "are the prompt",
     )
+    number: Literal["likeliest", "expected"] = Field(
+        "likeliest",
+        description="likeliest | expected: the most probable number, or the mean of all numbers, "
+        "weighted by their probabilities",
+    )
+
+    @model_validator(mode="after")
+    def _check_number(self) -> "NumberOptions":
+        if self.number == "expected" and self.span_selection == "independent":
+            raise ValueError("number: expected is a mean of spans, so span_selection must be joint")
+        return self
 
     @model_validator(mode="after")
     def _check_order(self) -> "NumberOptions":
@@ -77,10 +91,15 @@ class NumberOptions(SelectionOptions):
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveRegressionTask(ExtractiveChoiceTask):
-    """Select a number from ``scale``; it is written with ``label``."""
+    """Select a number from ``scale``; it is written with ``label``.
+
+    ``is_expected``: the mean of all numbers by their probabilities, which is never far off, instead
+    of the most probable one.
+    """
 
     label: str
     scale: NumberScale
+    is_expected: bool
 
     measure = Metrics(("pearson", "spearman"), score_values, RegressionReport.metrics)
 
@@ -91,6 +110,14 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
     def label_at(self, row: int) -> Classification:
         """Return a number with the label of train."""
         return Classification(self.label, self.scale.value(row))
+
+    def choose(self, probs: Float[np.ndarray, " choice"]) -> tuple[Classification, float]:
+        """Return the number with the label of train, and the probability of the nearest choice."""
+        if not self.is_expected:
+            return super(ExtractiveRegressionTask, self).choose(probs)
+        expected = float(np.dot(probs, [self.scale.value(row) for row in range(len(probs))]))
+        prob = float(probs[self.scale.nearest(expected)])
+        return Classification(self.label, round(expected, _DIGITS)), prob
 
     def with_range(self, low: float, high: float) -> "ExtractiveRegressionTask":
         """Return the task with the numbers of another range, in the steps of train where they fit.
@@ -144,6 +171,7 @@ def _build(setup: TaskSetup[NumberOptions]) -> ExtractiveRegressionTask:
         options.span_selection == "independent",
         str(vocabulary["label"]),
         scale,
+        options.number == "expected",
     )
 
 
