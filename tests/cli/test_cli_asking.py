@@ -12,7 +12,7 @@ from spanloom.config import recipe as recipes
 from spanloom.document import Document, Query
 from spanloom.errors import DataError
 from spanloom.model import serialization
-from spanloom.model.asking import choosing_task, with_choices
+from spanloom.model.asking import choosing_task, choosing_tasks, with_choices
 from spanloom.model.plan import resolve
 from spanloom.serve.jobs import ChoicesRefused
 from spanloom.serve.limits import Limits
@@ -164,6 +164,8 @@ def test_a_pair_is_for_a_task_of_pairs_and_a_text_for_one_of_texts(model, turned
     assert choosing_task(asked, choices, is_pair=True) == "entailment"
     assert choosing_task(asked, choices, is_pair=False) == "sentiment"
     assert choosing_task(asked, Choices(bounds=(0.0, 5.0)), is_pair=False) == "likeness"
+    assert choosing_tasks(asked, choices) == ("sentiment",)  # what the command line takes
+    assert choosing_tasks(asked, choices, ["entailment"]) == ("entailment",)
 
 
 def test_a_text_is_no_list_of_labels(model):

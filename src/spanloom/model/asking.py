@@ -84,14 +84,19 @@ def answering_tasks(model: AskedModel, names: Iterable[str] | None = None) -> tu
 def choosing_tasks(
     model: AskedModel, choices: Choices, names: Iterable[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the tasks that choose among labels, or numbers; as ``answering_tasks``."""
+    """Return the tasks that choose among labels, or numbers; as ``answering_tasks``.
+
+    Without names it is the first one that was trained on single texts, if there is one.
+    """
+    if names is None:
+        return (choosing_task(model, choices, is_pair=False),)
     return _tasks(model, names, *_chooser(choices))
 
 
 def choosing_task(model: AskedModel, choices: Choices, *, is_pair: bool) -> str:
     """Return the first task that chooses and was trained on pairs of texts, or on single ones.
 
-    Where none was, it is the first one that chooses; raises as ``choosing_tasks``.
+    Where none was, it is the first one that chooses. Raises ``DataError`` where there is none.
     """
     capable = _capable(model, *_chooser(choices))
     pair_names = [name for name in capable if model.tasks[name].inputs]

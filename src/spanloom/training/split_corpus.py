@@ -96,11 +96,11 @@ def read_sources(plan: Plan) -> dict[str, SplitCorpus]:
 def _read_scored(plan: Plan, name: str, sources: Mapping[str, SplitCorpus]) -> tuple[Document, ...]:
     """Return dev and test of a corpus; dev is what training itself takes as dev."""
     path = _locate(plan, name)
-    corpus = sources.get(name) or _read(path, plan.recipe)
+    dev = sources[name].dev if name in sources else _read_dev(path, plan.recipe)
     if "test" not in folder.splits(path):
-        return corpus.dev
+        return dev
     test, _ = document_cache.read(path, "test", encoding=plan.recipe.encoding)
-    return (*corpus.dev, *test)
+    return (*dev, *test)
 
 
 def _locate(plan: Plan, name: str) -> Path:
