@@ -1,6 +1,7 @@
 """Speed of annotation, end to end, beside the bare encoder on the same batches in the same run.
 
-    python benchmarks/annotate.py MODEL FOLDER [--repeat 5] [--json FILE]
+    python benchmarks/annotate.py MODEL FOLDER [--tasks NAME,…] [--precision int8] [--repeat 5]
+        [--json FILE]
 
 Words a second of CPU time, all threads counted, so one number a core. Text goes in and Documents
 come out on one side; on the other the encoder alone reads what annotation hands it, already made
@@ -19,7 +20,7 @@ from spanloom.corpora import folder as corpora
 from spanloom.document import Document
 from spanloom.formats import jsonl
 from spanloom.formats.brat import write as brat
-from spanloom.glad.speed import speeds
+from spanloom.glad.speed import processor, speeds
 from spanloom.model import serialization
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ def main() -> None:
     arguments.add_argument("model", type=Path)
     arguments.add_argument("data", type=Path)
     arguments.add_argument("--split", default="dev")
+    arguments.add_argument("--tasks", help="names with commas (default: all)")
     arguments.add_argument("--precision", default="auto")
     arguments.add_argument("--repeat", type=int, default=5)
     arguments.add_argument("--json", type=Path)
@@ -39,11 +41,14 @@ def main() -> None:
     texts = [
         document.unannotated() for document in corpora.read(options.data, options.split).documents
     ]
-    rates = speeds(model, texts, list(model.layers), rounds=options.repeat)
+    names = options.tasks.split(",") if options.tasks else list(model.layers)
+    rates = speeds(model, texts, names, rounds=options.repeat)
     if rates.encoder is None or rates.ratio is None:
         raise SystemExit("expected a model with a transformer that torch computes")
     result = {
+        "processor": processor(),
         "model": options.model.name,
+        "tasks": names,
         "documents": len(texts),
         "words": rates.words,
         "compute": str(model.compute),
@@ -55,7 +60,7 @@ def main() -> None:
     lines = jsonl.dumps(texts)
     reading = min(_seconds(_read_json, lines) for _ in range(options.repeat))
     result["read_ms_per_1000_words"] = round(1e6 * reading / rates.words, 1)
-    annotated = list(model.annotate(texts))
+    annotated = list(model.annotate(texts, names))
     for name, write in (("json", _write_json), ("brat", _write_brat)):
         seconds = min(_seconds(write, annotated) for _ in range(options.repeat))
         result[f"{name}_ms_per_1000_words"] = round(1e6 * seconds / rates.words, 1)
