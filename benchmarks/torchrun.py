@@ -64,6 +64,8 @@ def seconds_per_update(recipe: Path, settings: Sequence[str], processes: int) ->
         log = Path(f"{folder}/model.run/metrics.jsonl").read_text(encoding="utf-8")
     updates = [line for line in map(json.loads, log.splitlines()) if "losses" in line]
     first, last = updates[len(updates) // 4], updates[-1]
+    if first["step"] == last["step"]:
+        raise SystemExit(f"{len(updates)} lines of updates in the log: --epochs must be more")
     return float((last["seconds"] - first["seconds"]) / (last["step"] - first["step"]))
 
 
