@@ -256,7 +256,8 @@ def test_a_gpu_learns_what_a_cpu_learns(case, tmp_path):
     assert len(of_cpu) > 5
     assert of_gpu.keys() == of_cpu.keys()
     for update, expected in of_cpu.items():  # sums in another order, and each update adds to that
-        assert of_gpu[update] == pytest.approx(expected, rel=1e-2, abs=1e-3), update
+        allowed = 2e-3 if update <= 20 else 1e-2
+        assert of_gpu[update] == pytest.approx(expected, rel=allowed, abs=1e-3), update
 
 
 @needs_gpu

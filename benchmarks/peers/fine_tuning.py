@@ -15,21 +15,23 @@ def fine_tune(
     collator: Callable[..., Any],
     judge: Callable[[], float],
     folder: Path,
+    *,
+    use_cpu: bool = True,
     **settings: Any,
 ) -> BestEpoch:
     """Train; the model has the weights of the best epoch then, which is returned.
 
-    ``judge`` returns the figure on dev; ``settings`` are those of ``TrainingArguments``, which
-    trains on a GPU only where ``use_cpu`` is set to False.
+    ``judge`` returns the figure on dev; ``settings`` are further ones of ``TrainingArguments``.
     """
     watch = BestEpoch(model, judge)
     arguments = TrainingArguments(
         str(folder / "trainer"),
+        use_cpu=use_cpu,
         save_strategy="no",
         report_to="none",
         logging_strategy="no",
         disable_tqdm=True,
-        **{"use_cpu": True, **settings},
+        **settings,
     )
     Trainer(model, arguments, collator, features, callbacks=[watch]).train()
     watch.restore()

@@ -221,6 +221,7 @@ def main() -> None:
     exact, f1 = exact_and_f1(test, said)
     print(f"test: exact match {exact:.2f}, F1 {f1:.2f}")
     figures = {"exact_match": exact, "f1": f1}
+    device = tries.best.annotate.model.device.type
     words = sum(len(question.context.split()) for question in test)
     settings = {name: getattr(chosen, name) for name in ("epochs", "updates", "batch", "bf16")}
     record = Record(
@@ -228,7 +229,12 @@ def main() -> None:
         seed=chosen.seed,
         train_minutes=tries.winner["minutes"],
         words_per_second=round(words / max(seconds.taken, 1e-6), 1),
-        settings={**settings, "rate": tries.winner["rate"], "test": figures},
+        settings={
+            **settings,
+            "device": device,
+            "rate": tries.winner["rate"],
+            "test": figures,
+        },
         tries=tries.rows,
         versions=versions("torch", "transformers", "accelerate"),
     )

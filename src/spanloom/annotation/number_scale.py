@@ -74,6 +74,11 @@ class NumberScale:
         """Return the number of numbers."""
         return 1 + math.floor((self.high - self.low) / self.step + _TOLERANCE)
 
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The numbers, from ``low`` on."""
+        return tuple(map(self.value, range(len(self))))
+
     def value(self, index: int) -> float:
         """Return the number at an index, rounded to 12 digits."""
         return float(f"{self.low + index * self.step:.12g}")

@@ -111,7 +111,7 @@ def with_choices(model: ModelT, choices: Choices) -> ModelT:
     """
     try:
         tasks = {name: _choosing(model, task, choices) for name, task in model.tasks.items()}
-        choosing_tasks(model, choices)
+        _capable(model, *_chooser(choices))
         for name, task in tasks.items():
             if task is not model.tasks[name]:
                 task.reader.check(model.tokenize_prompt)

@@ -115,7 +115,7 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
         """Return the number with the label of train, and the probability of the nearest choice."""
         if not self.is_expected:
             return super(ExtractiveRegressionTask, self).choose(probs)
-        expected = float(np.dot(probs, [self.scale.value(row) for row in range(len(probs))]))
+        expected = float(probs @ np.array(self.scale.values))
         prob = float(probs[self.scale.nearest(expected)])
         return Classification(self.label, round(expected, _DIGITS)), prob
 
@@ -133,7 +133,7 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
 
 def numbers_of(scale: NumberScale) -> tuple[str, ...]:
     """Return the numbers of a scale as they are read."""
-    return tuple(repr(scale.value(index)) for index in range(len(scale)))
+    return tuple(map(repr, scale.values))
 
 
 def _infer_vocabulary(options: NumberOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:
