@@ -126,6 +126,33 @@ def test_the_lowest_layers_alone_give_what_they_give_in_the_whole_encoder(folder
         load_pretrained(folder, Options(num_layers=3))
 
 
+def test_the_strongest_inner_units_alone_give_what_they_give_where_the_others_are_silenced(
+    folder, theirs
+):
+    narrow = build(options := Options(inner_size=5), load_pretrained(folder, options)).eval()
+    silenced = build(Options(), load_pretrained(folder, Options())).eval()
+    for layer in silenced.encoder.encoder.layer.requires_grad_(False):
+        inner, carry = layer.intermediate.dense, layer.output.dense
+        strengths = [
+            float(
+                (sum(inner.weight[unit] ** 2) + inner.bias[unit] ** 2)
+                * sum(carry.weight[:, unit] ** 2)
+            )
+            for unit in range(len(inner.bias))
+        ]
+        strongest = sorted(range(len(strengths)), key=strengths.__getitem__)[-5:]
+        for unit in {*range(len(strengths))} - {*strongest}:
+            carry.weight[:, unit] = 0
+    batch, _, _ = _batch([[[5], [6]], [[7, 8]]], 9)
+    with torch.no_grad():
+        torch.testing.assert_close(narrow(batch), silenced(batch), **CLOSE)
+    restored = KIND.restore(options, narrow.extra_files())
+    restored.load_state_dict(narrow.state_dict())
+    too_many = "inner_size: expected at most the .* inner units of a layer, got 3,000"
+    with pytest.raises(ModelError, match=too_many):
+        load_pretrained(folder, Options(inner_size=3_000))
+
+
 def test_the_mix_weighs_layers_as_it_learns(folder, theirs):
     options = Options()
     mine = build(options, load_pretrained(folder, options)).eval()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spanloom.config.specs import CardSpec, EmbedderSpec
+from spanloom.config.specs import CardSpec, EmbedderSpec, TeacherSpec
 from spanloom.model import model_card
 
 
@@ -44,6 +44,14 @@ def test_word_vectors_and_an_earlier_model_are_named(model):
     text = told(model, trunk=trunk(static="vectors/glove.txt"), **changes)
     assert "- Word vectors: `vectors/glove.txt`\n" in text
     assert "- All weights that fit: the model `first`, learnt from ewt, btc\n" in text
+
+
+def test_a_model_that_taught_is_named(model):
+    teacher = TeacherSpec(model="/home/me/large", tasks=("names",), weight=0.25)
+    stages = [stage.model_copy(update={"teacher": teacher}) for stage in model.recipe.stages]
+    text = told(model, stages=tuple(stages), pretraining_data=("ewt",))
+    line = "- Probabilities of names (25% of the loss): the model `large`, learnt from ewt\n"
+    assert text.count(line) == 1
 
 
 def test_use_and_limits_are_those_that_the_recipe_says(model):

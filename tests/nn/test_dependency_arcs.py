@@ -119,6 +119,45 @@ def test_the_loss_is_that_of_plain_loops_and_so_are_its_gradients(drawn, seed, c
         torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
 
 
+def _taught(tree, teacher, words, theirs, runs):
+    """Both losses against a teacher's probabilities, by plain loops over words and heads."""
+    arcs, named = torch.zeros(()), torch.zeros(())
+    for first, last in runs.tolist():
+        for word in range(first, last):
+            mine, likely = (
+                torch.stack([_score(each.arcs, read, head, word) for head in range(first, last)])
+                for each, read in ((tree, words), (teacher, theirs))
+            )
+            likely = likely.exp() / likely.exp().sum()
+            for score, probability in zip(mine, likely.detach(), strict=True):
+                arcs = arcs + probability * (mine.exp().sum().log() - score)
+            arc = torch.tensor([[first + int(likely.argmax()), word]])
+            (scores,), (target,) = tree.labels(words, arc), teacher.labels(theirs, arc)
+            target = target.exp() / target.exp().sum()
+            for score, probability in zip(scores, target.detach(), strict=True):
+                named = named + probability * (scores.exp().sum().log() - score)
+    return {"arcs": arcs, "labels": named}
+
+
+@settings(max_examples=25)
+@given(lengths=LENGTHS, seed=SEEDS, chunk=st.sampled_from([1, 40, 1 << 20]))
+def test_a_teachers_probabilities_take_the_place_of_gold(lengths, seed, chunk):
+    tree, teacher, runs = _tree(seed), _tree(seed + 1).requires_grad_(False), _runs(lengths)
+    words, theirs = (torch.randn(sum(lengths), DIM) for _ in range(2))
+    words.requires_grad_()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "_CHUNK", chunk)
+        found = tree.soft_loss(words, runs, teacher, theirs)
+    wanted = _taught(tree, teacher, words, theirs, runs)
+    assert found.keys() == wanted.keys()
+    for name, loss in wanted.items():
+        torch.testing.assert_close(found[name], loss, **CLOSE)
+        one, two = (
+            torch.autograd.grad(each, words, retain_graph=True)[0] for each in (found[name], loss)
+        )
+        torch.testing.assert_close(one, two, rtol=1e-3, atol=1e-4)
+
+
 def test_padding_gets_no_gradient():
     """A run beside a longer one learns as it does alone, and words of no run learn nothing."""
     tree = _tree(1)

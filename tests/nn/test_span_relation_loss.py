@@ -11,7 +11,13 @@ from torch.nn import functional as F
 from spanloom.nn import pairs as pairs_room
 from spanloom.nn.candidates import Candidates, Pruner, top_k_mask, top_k_non_null
 from spanloom.nn.feedforward import OutputFeedForward
-from spanloom.nn.losses import HardNegativesLoss, HeadSelectionLoss, all_spans_loss, label_loss
+from spanloom.nn.losses import (
+    HardNegativesLoss,
+    HeadSelectionLoss,
+    all_spans_loss,
+    label_loss,
+    soft_loss,
+)
 from spanloom.nn.pairs import PairScorer, PairSizes
 from spanloom.nn.span_relation import SpanRelation
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
@@ -27,6 +33,37 @@ GOLD = SpanTargets(
     torch.tensor([1, 2, 1, 1, 2, 2, 1]),
     torch.tensor([[0, 1, 3], [1, 0, 1], [4, 5, 2], [0, 2, 1], [0, 3, 2], [3, 4, 1], [1, 1, 2]]),
 )
+
+
+def _soft(mine, likely):
+    """The loss of one row by its definition; what the teacher rules out costs nothing."""
+    probabilities = likely.exp() / likely.exp().sum()
+    norm = mine.exp().sum().log()
+    return sum(
+        probability * (norm - score)
+        for score, probability in zip(mine.tolist(), probabilities.tolist(), strict=True)
+        if probability
+    )
+
+
+def test_a_teachers_probabilities_take_the_place_of_gold(head):
+    torch.manual_seed(5)
+    teacher = _head(Pruner(0.5)).requires_grad_(False)
+    words, others = torch.randn(12, DIM), torch.randn(12, DIM)
+    view, theirs = head.span_inputs(words, SENTENCES), teacher.span_inputs(others, SENTENCES)
+    scores, likely = head.score_spans(view).detach(), teacher.score_spans(theirs)
+    expected = sum(_soft(*rows) for rows in zip(scores, likely, strict=True))
+    assert head.soft_loss(view, teacher, theirs).item() == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_a_label_that_both_rule_out_costs_nothing():
+    mine, likely = torch.tensor([[-torch.inf, 1.0, 2.0]]), torch.tensor([[-torch.inf, 0.5, 0.0]])
+    mine.requires_grad_()
+    loss = soft_loss(mine, likely).sum()
+    assert loss.item() == pytest.approx(float(_soft(mine[0].detach(), likely[0])), rel=1e-5)
+    (gradient,) = torch.autograd.grad(loss, mine)
+    expected = mine.detach().softmax(-1) - likely.softmax(-1)
+    torch.testing.assert_close(gradient, expected, **CLOSE)
 
 
 @pytest.fixture

@@ -259,6 +259,9 @@ def _check_stage(recipe: Recipe, index: int) -> None:
     ):
         for name in names:
             _check_known(name, choices, location.location_of(key), kind)
+    for name in () if stage.teacher is None else stage.teacher.tasks:
+        taught = location.location_of("teacher").location_of("tasks")
+        _check_known(name, stage.tasks, taught, "task of this stage")
     if stage.validation_metric:
         _check_known(
             stage.validation_metric.split(".")[0],

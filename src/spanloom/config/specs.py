@@ -115,6 +115,20 @@ class LearningRates(Options):
     )
 
 
+class TeacherSpec(Options):
+    """A trained model whose probabilities some tasks of a stage learn beside their gold."""
+
+    model: str = Field(
+        min_length=1, description="the model: a folder from here, a hub id, or spanloom-en"
+    )
+    tasks: tuple[Name, ...] = Field(
+        min_length=1, description="the tasks it teaches; it has them, with the same labels"
+    )
+    weight: float = Field(
+        default=0.5, gt=0, lt=1, description="its share of their losses; the rest is of gold"
+    )
+
+
 class StageSpec(Options):
     """One stage of training, with an optimiser of its own."""
 
@@ -134,6 +148,9 @@ class StageSpec(Options):
     )
     loss_weights: dict[Name, Annotated[float, Field(gt=0)]] = Field(
         default={}, description="what the losses of some tasks are multiplied by"
+    )
+    teacher: TeacherSpec | None = Field(
+        default=None, description="a trained model that teaches some of its tasks; null: none"
     )
     epochs: float = Field(default=8.0, gt=0, description="passes over the data; fractions are fine")
     epoch_size: Literal["all-tasks", "smallest-task"] = Field(

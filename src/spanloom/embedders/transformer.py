@@ -19,6 +19,7 @@ from spanloom.corpora.places import places
 from spanloom.embedders import _bert, _encoder_check, _minilm, casing
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.embedders._encoder_check import Config, Encoder
+from spanloom.embedders._inner_units import narrow, narrow_config
 from spanloom.embedders._window_groups import WindowGroup, all_windows, group_by_length
 from spanloom.errors import ModelError
 from spanloom.nn.gather import gather_rows
@@ -39,6 +40,9 @@ class Options(_Options):
     )
     num_layers: int | None = Field(
         None, ge=1, description="keep so many of the lowest layers, which is faster; null: all"
+    )
+    inner_size: int | None = Field(
+        None, ge=1, description="keep so many inner units of each layer, the strongest; null: all"
     )
     pooling: Literal["mean", "first"] = Field("mean", description="a word's vector from its pieces")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout between its sub-layers")
@@ -325,7 +329,7 @@ def load_pretrained(folder: str, options: Options) -> Encoder:
         raise ModelError(f"{folder}: no weights of the encoder's {', '.join(lacking[:3])}{more}")
     if is_bert:
         encoder.load_state_dict({name: weights[name] for name in needed})
-    return encoder.train()
+    return narrow(encoder, options.inner_size).train()
 
 
 def build_untrained(config: Config, options: Options) -> Encoder:
@@ -350,8 +354,10 @@ def _build(options: Options, context: BuildContext, location: SourceLocation) ->
         if options.init == "pretrained":
             encoder = load_pretrained(folder, options)
         else:
-            config = json.loads(_encoder_check.dumps(_load_config(folder, options)))
-            encoder = build_untrained(_encoder_check.parse(config), options)
+            saved = json.loads(_encoder_check.dumps(_load_config(folder, options)))
+            config, inner_size = _encoder_check.parse(saved), options.inner_size
+            config = config if inner_size is None else narrow_config(config, inner_size)
+            encoder = build_untrained(config, options)
         _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:
         raise encoder_location.error(str(error)) from error

@@ -35,7 +35,7 @@ from spanloom.model.plan import Plan, resolve
 from spanloom.model.quantization import StorageDtypes
 from spanloom.tasks._base import Task
 from spanloom.training import train
-from spanloom.training.warm_start import pretraining_data
+from spanloom.training.warm_start import earlier_data
 
 LICENCE = "cc-by-sa-4.0"  # the strictest that a released dataset may ask for
 STORED = "stored: "  # prefix of the setting of a result that tells how weights are stored
@@ -82,11 +82,9 @@ def release(
 
 
 def _cards_with_permission(plan: Plan) -> dict[str, Card]:
-    """Return the cards of the datasets that a recipe, or the model it starts from, learns from."""
+    """Return the cards of the datasets that a recipe and the models before it learn from."""
     recipe = plan.recipe
-    earlier: tuple[str, ...] = recipe.pretraining_data
-    if recipe.init_from is not None:
-        earlier = pretraining_data(serialization.load_recipe(recipe.init_from))
+    earlier = earlier_data(recipe) or recipe.pretraining_data
     source_cards = {}
     for source in (*recipe.all_sources, *earlier):
         path = locate(source, plan.recipe_dir)

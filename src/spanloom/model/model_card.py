@@ -59,13 +59,24 @@ def initial_models(recipe: Recipe) -> list[str]:
     lines = ["## What it began with", ""]
     for part in recipe.trunk:
         lines += _initial_weights(part)
-    if recipe.init_from is not None:
-        earlier = ", ".join(recipe.pretraining_data)
-        learnt = f", learnt from {earlier}" if earlier else ""
-        lines.append(
-            f"- All weights that fit: the model `{_source_name(recipe.init_from)}`{learnt}"
-        )
+    models = _earlier_models(recipe)
+    if models and recipe.pretraining_data:
+        models[-1] += f", learnt from {', '.join(recipe.pretraining_data)}"
+    lines += models
     return [*lines, ""] if len(lines) > 2 else []
+
+
+def _earlier_models(recipe: Recipe) -> list[str]:
+    """Return a line on the model that training started from, and on each that taught in it."""
+    start, lines = recipe.init_from, []
+    if start is not None:
+        lines.append(f"- All weights that fit: the model `{_source_name(start)}`")
+    for teacher in dict.fromkeys(stage.teacher for stage in recipe.stages):
+        if teacher is not None:
+            tasks, share = ", ".join(teacher.tasks), f"{teacher.weight:.0%} of the loss"
+            name = _source_name(teacher.model)
+            lines.append(f"- Probabilities of {tasks} ({share}): the model `{name}`")
+    return lines
 
 
 def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from spanloom.nn.dropout import Dropout
 from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
+from spanloom.nn.losses import soft_loss
 from spanloom.nn.padding import pad, padded_groups
 from spanloom.tensors import Losses
 
@@ -123,4 +124,31 @@ class DependencyHead(nn.Module):
         dependents = is_known.nonzero()[:, 0]
         label_scores = self.labels(words, torch.stack([heads[dependents], dependents], dim=1))
         label_loss = F.cross_entropy(label_scores, labels[dependents] - 1, reduction="sum")
+        return {"arcs": arc_loss, "labels": label_loss}
+
+    def soft_loss(
+        self,
+        words: Float[Tensor, "word dim"],
+        runs: Int[Tensor, "run 2"],
+        teacher: "DependencyHead",
+        teacher_words: Float[Tensor, "word other"],
+    ) -> Losses:
+        """Return the losses with a teacher's probabilities, summed over all runs.
+
+        They are those of each word's head, and of the labels of the arcs from the likeliest heads.
+        """
+        arc_loss, best = words.sum() * 0, torch.arange(len(words), device=words.device)
+        with torch.no_grad():
+            taught = list(teacher.arcs(teacher_words, runs))
+        for (indices, lengths, scores), (_, _, theirs) in zip(
+            self.arcs(words, runs), taught, strict=True
+        ):
+            is_word = torch.arange(indices.shape[1], device=lengths.device) < lengths[:, None]
+            losses = soft_loss(scores.transpose(1, 2), theirs.transpose(1, 2))
+            arc_loss = arc_loss + losses[is_word].sum()
+            best[indices[is_word]] = (theirs.argmax(1) + indices[:, :1])[is_word]
+        arcs = torch.stack([best, torch.arange(len(best), device=best.device)], dim=1)
+        with torch.no_grad():
+            label_scores = teacher.labels(teacher_words, arcs)
+        label_loss = soft_loss(self.labels(words, arcs), label_scores).sum()
         return {"arcs": arc_loss, "labels": label_loss}

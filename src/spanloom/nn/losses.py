@@ -31,6 +31,18 @@ def labeled_spans_loss(spans: ScoredSpans, target: Int[Tensor, " span"]) -> Floa
     return F.cross_entropy(spans.scores[target > 0], target[target > 0], reduction="sum")
 
 
+def soft_loss(
+    scores: Float[Tensor, "*rows label"], teacher_scores: Float[Tensor, "*rows label"]
+) -> Float[Tensor, "*rows"]:
+    """Return the cross-entropy with a teacher's probabilities (Hinton et al. 2015, section 2).
+
+    Their temperature is 1. What the teacher rules out costs nothing if it is ruled out here, too.
+    """
+    target = teacher_scores.float().softmax(-1)
+    log_probs = scores.float().log_softmax(-1)
+    return -(target * log_probs.masked_fill(target == 0, 0)).sum(-1)
+
+
 @dataclass(frozen=True, slots=True)
 class HardNegativesLoss:
     """Cross-entropy over gold spans and the K hardest negatives: those least likely to be "none".

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from spanloom.nn.antecedents import sort_pairs
 from spanloom.nn.candidates import ScoredSpans, group_of, neighbors, text_order
 from spanloom.nn.dropout import Dropout
-from spanloom.nn.losses import UNKNOWN, HeadSelectionLoss, coarse_loss, label_loss
+from spanloom.nn.losses import UNKNOWN, HeadSelectionLoss, coarse_loss, label_loss, soft_loss
 from spanloom.nn.pair_generator import MAX_PAIRS, PairGenerator, match_pairs, without_lost_tails
 from spanloom.nn.pairs import ProjectedPairs, ScorePairs, complete_scores
 from spanloom.nn.span_relation_parts import PairParts, SpanParts
@@ -194,6 +194,19 @@ class SpanRelation(nn.Module):
             spans = ScoredSpans(scores, bounds, inputs.pair_groups)
             losses |= self._kept_pair_losses(inputs, gold, gold_index, spans, target)
         return losses
+
+    def soft_loss(
+        self, inputs: SpanInputs, teacher: "SpanRelation", teacher_inputs: SpanInputs
+    ) -> Float[Tensor, ""]:
+        """Return the summed loss of the labels of spans, with a teacher's probabilities.
+
+        The spans are the candidates that this head scores in full.
+        """
+        spans = self.scored_candidates(inputs)
+        with torch.no_grad():
+            theirs = teacher.score_bounds(teacher_inputs, spans.bounds)
+        labels = slice(self.spans.labels)  # and no attributes
+        return soft_loss(spans.scores[:, labels], theirs[:, labels]).sum()
 
     def given_spans_loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of pairs of the gold spans, which are input and not learnt."""

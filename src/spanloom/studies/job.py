@@ -16,6 +16,7 @@ from spanloom.corpora.folder import locate
 from spanloom.corpora.places import VARIABLE, places
 from spanloom.embedders import _minilm
 from spanloom.errors import ModelError, RecipeError
+from spanloom.model import serialization
 from spanloom.model.plan import plan_embedder
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
@@ -71,9 +72,10 @@ def build_job(
     weights: Weights = "own",
     gold_inputs: Sequence[str] = (),
 ) -> Job:
-    """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``.
+    """Return a job with its key; ``data`` holds the corpora. Raises ``DataError``, ``ModelError``.
 
-    Files that the trunk reads, such as word vectors, are hashed as the corpora are.
+    Files that the trunk reads, such as word vectors, are hashed as the corpora are, and models that
+    teach by their manifests.
     Keys of the recipe that have their default are not hashed, so that a new key of recipes leaves
     the rows of earlier runs valid. Nor are ``weights`` where one task is learnt, and
     ``gold_inputs`` where there are none.
@@ -89,6 +91,8 @@ def build_job(
     }
     if trunk := _trunk_files(recipe, data):
         hashed["trunk"] = {name: data_hash(path) for name, path in trunk.items()}
+    if teachers := [stage.teacher.model for stage in recipe.stages if stage.teacher is not None]:
+        hashed["teachers"] = {name: serialization.digest_of(name) for name in teachers}
     if weights == "shared" and len(recipe.tasks) > 1:
         hashed["weights"] = weights
     if gold_inputs:

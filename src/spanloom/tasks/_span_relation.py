@@ -36,6 +36,7 @@ from spanloom.tasks._spans import (
     collate_gold,
     split_by_instance,
 )
+from spanloom.tasks._teaching import Teaching
 from spanloom.tasks._vocabulary import LIMIT, Vocabulary, labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses, SpanTargets
 from spanloom.tokenization import Bounds
@@ -155,6 +156,24 @@ class SpanRelationTask(LayerTask):
         """Return the losses of what the task learns."""
         inputs = self.span_inputs(head, vectors, batch, targets)
         return (head.given_spans_loss if self.gold_spans else head.loss)(inputs, targets)
+
+    @property
+    def soft_labels(self) -> tuple[str, ...] | None:
+        """The labels of spans, unless these are given; relations are learnt from gold alone."""
+        return None if self.gold_spans else self.vocabulary.spans
+
+    def soft_loss(
+        self,
+        head: SpanRelation,
+        vectors: HeadInputs,
+        batch: Batch,
+        targets: SpanTargets,
+        teaching: Teaching,
+    ) -> Losses:
+        """Return the loss of the labels of spans."""
+        inputs = self.span_inputs(head, vectors, batch, targets)
+        theirs = self.span_inputs(teaching.head, teaching.vectors, batch, targets)
+        return {"span": head.soft_loss(inputs, teaching.head, theirs)}
 
     def output_biases(self, head: SpanRelation) -> Sequence[nn.Parameter]:
         """Return the biases of spans, of pairs and of the coarse scorer, as far as it learns them.

@@ -46,6 +46,7 @@ from spanloom.tasks._spans import (
     within,
     word_bounds,
 )
+from spanloom.tasks._teaching import Teaching
 from spanloom.tasks._vocabulary import labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses, PredictedRelations, PredictedSpans
 from spanloom.tokenization import Bounds
@@ -187,7 +188,8 @@ class DependencyTask(LayerTask):
         gold: Mapping[int, SpanGold],
     ) -> list[str]:
         """Report what is learnt, and what sentence bounds cut off."""
-        return span_coverage_notes(self.name, self.layer, train, full_sentences, gold)
+        by_span = {index: _pairs_of_spans(document) for index, document in gold.items()}
+        return span_coverage_notes(self.name, self.layer, train, full_sentences, by_span)
 
     def collate_targets(
         self, instances: Sequence[Instance], gold: Mapping[int, SpanGold]
@@ -208,6 +210,25 @@ class DependencyTask(LayerTask):
         """Return the losses of heads and labels."""
         words = self._word_vectors(vectors)
         return head.loss(words, batch.sentences, targets.heads, targets.labels)
+
+    @property
+    def soft_labels(self) -> tuple[str, ...] | None:
+        """The labels of arcs; None with the pairwise loss, where no head is more likely."""
+        return None if self.options.loss == "pairwise" else self.labels
+
+    def soft_loss(
+        self,
+        head: Scorer,
+        vectors: HeadInputs,
+        batch: Batch,
+        targets: TreeTargets,
+        teaching: Teaching,
+    ) -> Losses:
+        """Return the losses of heads and of the labels of arcs."""
+        assert isinstance(head, DependencyHead), "pairwise losses have no soft labels"
+        theirs = self._word_vectors(teaching.vectors)
+        words = self._word_vectors(vectors)
+        return head.soft_loss(words, batch.sentences, teaching.head, theirs)
 
     def _word_vectors(self, vectors: HeadInputs) -> Float[Tensor, "word dim"]:
         """Return the vectors that the head reads: each word's content and its level's vector."""
@@ -286,6 +307,13 @@ class DependencyTask(LayerTask):
         """Return labels of arcs that train did not have."""
         arcs = (arc for document in documents for arc in document[self.layer].relations)
         return {arc.label for arc in arcs} - set(self.labels)
+
+
+def _pairs_of_spans(gold: SpanGold) -> SpanGold:
+    """Return gold whose pairs are of spans, as elsewhere, where not every word has one."""
+    span_of = {word: row for row, (word, _, _) in enumerate(gold.spans)}
+    pairs = ((span_of[head], span_of[tail], label) for head, tail, label in gold.pairs)
+    return replace(gold, pairs=tuple(pairs))
 
 
 def _heads_of_parts(

@@ -15,7 +15,8 @@ from spanloom.data.collate import collate
 from spanloom.data.masking import word_dropout
 from spanloom.model.model import Model
 from spanloom.tasks._base import Targets
-from spanloom.tensors import Batch, HeadInputs
+from spanloom.tasks._teaching import Teachable, Teaching
+from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.training import batch_schedule
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.prepare import PreparedData
@@ -110,13 +111,38 @@ class GradientSum:
         self, group: Sequence[CollatedBatch], num_items: Mapping[str, int]
     ) -> Iterator[tuple[str, str, Tensor]]:
         """Yield task, name and value of each loss of batches that are encoded together."""
-        device = self.processes.device
         for part, (batch, inputs_by_task) in zip(group, self._encode(group), strict=True):
+            teachings = self._teachings(part, [*inputs_by_task])
             for name, inputs in inputs_by_task.items():
-                task, head = self.model.tasks[name], self.model.network.head(name)
-                sums = task.loss(head, inputs, batch, part.targets[name].to(device))
+                targets = part.targets[name].to(self.processes.device)
+                sums = self._losses(name, inputs, batch, targets, teachings.get(name))
                 for term, loss in sums.items():
                     yield name, term, loss / num_items[name]
+
+    def _teachings(self, part: CollatedBatch, tasks: Sequence[str]) -> Mapping[str, Teaching]:
+        """Return what the stage's teacher, if it has one, reads of a batch, with all its words."""
+        spec = self.spec.teacher
+        if spec is None:
+            return {}
+        return self.prepared.teachers[spec].read(part.batch.to(self.processes.device), tasks)
+
+    def _losses(
+        self,
+        name: str,
+        inputs: HeadInputs,
+        batch: Batch,
+        targets: Targets,
+        teaching: Teaching | None,
+    ) -> Losses:
+        """Return a task's summed losses; a teacher has its share of those that it teaches."""
+        task, head = self.model.tasks[name], self.model.network.head(name)
+        losses = task.loss(head, inputs, batch, targets)
+        if teaching is None or self.spec.teacher is None:
+            return losses
+        assert isinstance(task, Teachable), "a stage teaches such tasks alone"
+        soft = task.soft_loss(head, inputs, batch, targets, teaching)
+        share = self.spec.teacher.weight
+        return losses | {term: losses[term].lerp(soft[term], share) for term in soft}
 
     def _encode(self, group: Sequence[CollatedBatch]) -> list[tuple[Batch, dict[str, HeadInputs]]]:
         """Encode batches together; return each on the device, with the inputs of its heads."""

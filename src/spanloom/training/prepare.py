@@ -1,7 +1,7 @@
 """Read the corpora of a plan, infer vocabularies, and encode gold over words."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from spanloom.config.options import did_you_mean
 from spanloom.config.recipe import Recipe
-from spanloom.config.specs import SPECIAL_IDS
+from spanloom.config.specs import SPECIAL_IDS, TeacherSpec
 from spanloom.corpora import folder
 from spanloom.corpora.folder import locate
 from spanloom.corpora.prepare import read_prompts
@@ -35,6 +35,7 @@ from spanloom.training.split_corpus import (
     sample,
     task_corpus,
 )
+from spanloom.training.teacher import Teacher
 from spanloom.training.text_data import TextData
 
 
@@ -58,7 +59,8 @@ class TaskData:
 class PreparedData:
     """All that a run needs besides the network; ``words`` are the distinct words of train.
 
-    ``inherited_heads`` are those with the weights of an earlier model.
+    ``inherited_heads`` are those with the weights of an earlier model. ``teachers`` are the models
+    that teach in its stages.
     """
 
     plan: Plan
@@ -68,6 +70,7 @@ class PreparedData:
     fingerprint: str
     notes: tuple[str, ...]
     inherited_heads: frozenset[str] = frozenset()
+    teachers: Mapping[TeacherSpec, Teacher] = field(default_factory=dict)
 
 
 @folder.pause_gc()

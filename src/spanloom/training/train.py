@@ -36,8 +36,9 @@ from spanloom.training.masked_lm_weights import load_published
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
 from spanloom.training.progress_line import LogIntervals
+from spanloom.training.teacher import load_teachers
 from spanloom.training.validation import primary_metrics
-from spanloom.training.warm_start import inherit, inherit_trunk, pretraining_data
+from spanloom.training.warm_start import earlier_data, inherit, inherit_trunk
 
 _LEFT = "left"  # identifies the model that a stopped run left at ``out``
 _TEXT = "Ada (b. 1815) didn't add 5 ml of the buffer,\nand Größe 中文 42%.  Then she met Bob."
@@ -57,10 +58,11 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
     """
     samplers.check(plan.recipe)
     start, encoder = plan.recipe.init_from, plan.transformer
+    if data := earlier_data(plan.recipe):
+        plan = plan.noting(pretraining_data=data)
     earlier = None
     if start is not None:
         earlier = serialization.load(start, device="cpu", precision="fp32")
-        plan = plan.noting(pretraining_data=pretraining_data(earlier.recipe))
         subwords = earlier.subword_tokenizer
     elif encoder is not None:
         subwords = build.load_tokenizer(transformer.source(encoder.transformer, plan.recipe_dir))
@@ -90,7 +92,15 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
         folder = transformer.source(encoder.transformer, plan.recipe_dir)
         prepared = _with_pretrained_heads(prepared, network, folder)
     network.to(config.device)
-    return model, prepared
+    return model, _with_teachers(prepared, model)
+
+
+def _with_teachers(prepared: PreparedData, model: Model) -> PreparedData:
+    """Load the models that teach; a run goes on only with the same ones."""
+    teachers = load_teachers(model)
+    digests = [serialization.digest_of(spec.model) for spec in teachers]
+    fingerprint = " ".join([prepared.fingerprint, *digests])
+    return replace(prepared, teachers=teachers, fingerprint=fingerprint)
 
 
 def _with_pretrained_heads(prepared: PreparedData, network: Network, folder: str) -> PreparedData:

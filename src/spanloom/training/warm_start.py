@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import cast
 
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import StageSpec
 from spanloom.embedders._base import Embedder
+from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
 from spanloom.model.plan import SEPARATE, Plan, TaskPlan
@@ -18,9 +20,16 @@ from spanloom.model.precision import compute
 from spanloom.nn.corpus_vectors import CorpusVectors
 
 
-def pretraining_data(earlier: Recipe) -> tuple[str, ...]:
-    """Return the data of a model and of those that it started from."""
-    return tuple(dict.fromkeys((*earlier.pretraining_data, *earlier.all_sources)))
+def earlier_data(recipe: Recipe) -> tuple[str, ...]:
+    """Return the data of the models that a recipe starts from or learns from, and of those before.
+
+    Raises ``ModelError``.
+    """
+    start = [] if recipe.init_from is None else [recipe.init_from]
+    teachers = [stage.teacher.model for stage in recipe.stages if stage.teacher is not None]
+    recipes = [serialization.load_recipe(name) for name in dict.fromkeys([*start, *teachers])]
+    data = ((*earlier.pretraining_data, *earlier.all_sources) for earlier in recipes)
+    return tuple(dict.fromkeys(chain.from_iterable(data)))
 
 
 def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
