@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spanloom.annotation_columns import RelationColumns, SpanColumns, narrow, settle
 from spanloom.annotation_ids import IdGenerator, IdRange
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.document import Document, Layer, Note, Relation, Span
 from spanloom.errors import DocumentError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import write
@@ -106,6 +106,24 @@ def test_ids_that_only_look_like_those_of_columns_are_free(annotation_id):
     assert Document(TEXT, (Layer("a", span_columns()), other)).has_layer("b")
 
 
+@pytest.mark.parametrize("spans", [SPANS, span_columns()])
+def test_a_layer_that_one_document_took_is_checked_by_the_next(spans):
+    """What a layer is known for is of its own annotations alone, and of no text."""
+    layer = Layer("a", spans)
+    assert Document(TEXT, (layer,))["a"] is layer
+    with pytest.raises(DocumentError, match="span 'T7' ends at 21, the text has 20 characters"):
+        Document(TEXT[:20], (layer,))
+    with pytest.raises(DocumentError, match="two annotations have the id 'T7'"):
+        Document(TEXT, (layer, Layer("b", (Span("T7", "x", ((0, 1),)),))))
+    doubled = replace(layer, spans=(*spans, spans[0]))
+    with pytest.raises(DocumentError, match="two annotations have the id"):
+        Document(TEXT, (doubled,))
+    assert (
+        Document(TEXT, (layer, Layer("b", (Span("T8", "x", ((0, 1),)),)))).id_generator()("T")
+        == "T9"
+    )
+
+
 def test_columns_outside_the_text_are_refused():
     with pytest.raises(DocumentError, match="span 'T7' ends at 21, the text has 20 characters"):
         Document(TEXT[:20], (Layer("a", span_columns()),))
@@ -189,3 +207,11 @@ def test_ids_taken_together_are_those_taken_one_by_one():
     assert new_id.take("T", 0).count == 0
     assert new_id("T") == "T11"
     assert IdGenerator(mentioned=["T2"]).take("T", 2) == IdRange("T", 3, 2)
+
+
+def test_a_layer_comes_back_from_a_pickle_without_what_a_document_noted():
+    layer = Layer("a", span_columns(), relation_columns(), notes=(Note("#1", "n", "T6", "x"),))
+    before = pickle.dumps(layer)
+    Document(TEXT, (layer,))
+    assert pickle.dumps(layer) == before
+    assert pickle.loads(before) == layer

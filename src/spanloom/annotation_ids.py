@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -67,6 +67,37 @@ def find_clash(ranges: Iterable[IdRange], taken: Iterable[str]) -> str | None:
     return None
 
 
+class KnownIds:
+    """Ids that are taken, each once; the highest number of each prefix is found when needed."""
+
+    __slots__ = ("_highest", "ids")
+
+    def __init__(self, ids: frozenset[str]) -> None:
+        self.ids = ids
+        self._highest: dict[str, int] | None = None
+
+    @property
+    def highest(self) -> Mapping[str, int]:
+        """The highest number of each prefix, as of ``T`` in ``T5`` and ``T12``."""
+        if self._highest is None:
+            self._highest = _highest_numbers(self.ids)
+        return self._highest
+
+    def are_below(self, ranges: Iterable[IdRange]) -> bool:
+        """Return whether all are below some ranges; if not, they may share an id."""
+        return all(self.highest.get(ids.prefix, 0) < ids.first for ids in ranges)
+
+
+def _highest_numbers(ids: Iterable[str]) -> dict[str, int]:
+    """Return the highest number of each prefix among some ids."""
+    highest: dict[str, int] = {}
+    for match in map(_NUMBERED.match, ids):
+        if match:
+            prefix, number = match[1], int(match[2])
+            highest[prefix] = max(number, highest.get(prefix, 0))
+    return highest
+
+
 def _range_start(ids: IdRange) -> tuple[str, int]:
     return ids.prefix, ids.first
 
@@ -80,12 +111,7 @@ class IdGenerator:
         ``mentioned``: ids that lines refer to though no annotation has them; they are not created.
         """
         self._mentioned = set(mentioned)
-        self._highest: dict[str, int] = {}
-        for annotation_id in used:
-            match = _NUMBERED.match(annotation_id)
-            if match:
-                prefix, number = match[1], int(match[2])
-                self._highest[prefix] = max(number, self._highest.get(prefix, 0))
+        self._highest = _highest_numbers(used)
 
     def __call__(self, prefix: str) -> str:
         """Return the next id with that prefix: T, R, E, A, N, # or *."""

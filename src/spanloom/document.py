@@ -10,8 +10,9 @@ An absent layer means "not annotated"; an empty one means "annotated, without an
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from spanloom.annotation_ids import IdGenerator, find_clash, find_ids
+from spanloom.annotation_ids import IdGenerator, IdRange, KnownIds, find_clash, find_ids
 from spanloom.columns import AnnotationColumns
 from spanloom.errors import DocumentError, LayerError
 
@@ -147,6 +148,7 @@ class Layer:
     normalizations: tuple[Normalization, ...] = ()
     notes: tuple[Note, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
+    _facts: "_LayerFacts | None" = field(default=None, init=False, compare=False, repr=False)
 
     def annotations(self) -> Iterator[Annotation]:
         """Yield all annotations, spans first."""
@@ -164,6 +166,54 @@ class Layer:
             self.notes,
             self.equivalences,
         )
+
+    def __reduce__(self) -> tuple[type["Layer"], tuple[object, ...]]:
+        """Return what a copy is made of: what a document checks is found again by its reader."""
+        return Layer, (self.name, *self.kinds())
+
+    @property
+    def facts(self) -> "_LayerFacts | None":
+        """What a document checks, found once for all documents with this layer; None if wrong."""
+        if self._facts is None:
+            object.__setattr__(self, "_facts", _facts_of(self))
+        return self._facts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LayerFacts:
+    """What a document checks of a sound layer: ids of objects and of columns, where spans end."""
+
+    known: KnownIds
+    ranges: tuple[IdRange, ...]
+    max_end: int
+
+
+def _facts_of(layer: Layer) -> _LayerFacts | None:
+    """Return the facts of a layer, None where it has an id twice or a blank label."""
+    objects: list[Annotation] = []
+    columns: list[AnnotationColumns[Annotation]] = []
+    for annotations in layer.kinds():
+        if isinstance(annotations, AnnotationColumns):
+            columns.append(annotations)
+        else:
+            objects += annotations
+    known = KnownIds(frozenset(annotation.id for annotation in objects))
+    ranges = tuple(annotations.ids for annotations in columns)
+    labels = [annotation.label for annotation in objects]
+    labels += [label for annotations in columns for label in annotations.used_labels]
+    has_ids_once = len(known.ids) == len(objects) and not _share_ids([known], ranges)
+    if not has_ids_once or not all(label.strip(BLANKS) for label in labels):
+        return None
+    spans = layer.spans
+    if isinstance(spans, AnnotationColumns):
+        return _LayerFacts(known, ranges, spans.max_end)
+    return _LayerFacts(known, ranges, max((span.end for span in spans), default=0))
+
+
+def _share_ids(taken: Sequence[KnownIds], ranges: Sequence[IdRange]) -> bool:
+    """Return whether an id is in two ranges, or in a range and among those taken."""
+    others = (known.ids for known in taken if not known.are_below(ranges))
+    return find_clash(ranges, chain.from_iterable(others)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,47 +284,37 @@ class Document:
             if query.id in query_ids:
                 raise DocumentError(f"{self.name}: two queries have the id {query.id!r}")
             query_ids.add(query.id)
+        if not self._has_sound_layers():
+            self._check_layers()
+
+    def _has_sound_layers(self) -> bool:
+        """Return whether the layers are surely right, from what is known of each."""
+        facts = [layer.facts for layer in self.layers]
+        sound = [fact for fact in facts if fact is not None and fact.max_end <= len(self.text)]
+        if len(sound) < len(facts):
+            return False
+        sets = [fact.known.ids for fact in sound if fact.known.ids]
+        if len(sets) > 1 and len(frozenset().union(*sets)) < sum(map(len, sets)):
+            return False
+        ranges = [ids for fact in sound for ids in fact.ranges]
+        return not _share_ids([fact.known for fact in sound], ranges)
+
+    def _check_layers(self) -> None:
+        """Refuse ids that are there twice, blank labels, and spans outside the text."""
         taken: set[str] = set()
-        columns: list[AnnotationColumns[Annotation]] = []
         for layer in self.layers:
-            for annotations in layer.kinds():
-                if isinstance(annotations, AnnotationColumns):
-                    columns.append(annotations)
-                else:
-                    self._check_ids_and_labels(annotations, taken)
-            self._check_ends(layer.spans)
-        self._check_columns(columns, taken)
-
-    def _check_ids_and_labels(self, annotations: Iterable[Annotation], taken: set[str]) -> None:
-        """Refuse ids that are taken and blank labels; add the ids to those taken."""
-        for annotation in annotations:
-            if annotation.id in taken:
-                raise _duplicate_id(self.name, annotation.id)
-            taken.add(annotation.id)
-            require_label(annotation, self.name)
-
-    def _check_columns(
-        self, columns: Sequence[AnnotationColumns[Annotation]], taken: Iterable[str]
-    ) -> None:
-        """Refuse ids that are taken and blank labels without making objects."""
-        clash = find_clash([annotations.ids for annotations in columns], taken)
-        if clash is not None:
-            raise _duplicate_id(self.name, clash)
-        for annotations in columns:
-            if not all(label.strip(BLANKS) for label in annotations.used_labels):
-                for annotation in annotations:
-                    require_label(annotation, self.name)
-
-    def _check_ends(self, spans: Sequence[Span]) -> None:
-        """Refuse spans that end outside the text."""
-        if isinstance(spans, AnnotationColumns) and spans.max_end <= len(self.text):
-            return
-        for span in spans:
-            if span.end > len(self.text):
-                raise DocumentError(
-                    f"{self.name}: span {span.id!r} ends at {span.end}, "
-                    f"the text has {len(self.text)} characters"
-                )
+            for annotation in layer.annotations():
+                if annotation.id in taken:
+                    problem = f"two annotations have the id {annotation.id!r}"
+                    raise DocumentError(f"{self.name}: {problem}")
+                taken.add(annotation.id)
+                require_label(annotation, self.name)
+            for span in layer.spans:
+                if span.end > len(self.text):
+                    raise DocumentError(
+                        f"{self.name}: span {span.id!r} ends at {span.end}, "
+                        f"the text has {len(self.text)} characters"
+                    )
 
     def has_layer(self, layer: str) -> bool:
         """Return whether the document has that layer, even an empty one."""
@@ -295,6 +335,8 @@ class Document:
         """
         kept_names = {*keep, *GIVEN_WORDS}
         layers = tuple(layer for layer in self.layers if layer.name in kept_names)
+        if self.source is None and len(layers) == len(self.layers):
+            return self
         return replace(self, layers=layers, source=None)
 
     def with_layer(self, layer: Layer) -> "Document":
@@ -320,22 +362,20 @@ class Document:
         missing annotation must not become a reference to a new one. ``mentioned`` are more such
         ids.
         """
-        used: list[str] = []
-        for annotations in (kind for layer in self.layers for kind in layer.kinds()):
-            if isinstance(annotations, AnnotationColumns):
-                used.append(annotations.ids[len(annotations) - 1])
-            else:
-                used += (annotation.id for annotation in annotations)
+        facts = [layer.facts for layer in self.layers]
+        used = [ids[ids.count - 1] for fact in facts if fact for ids in fact.ranges]
+        used += [
+            f"{prefix}{number}"
+            for fact in facts
+            if fact
+            for prefix, number in fact.known.highest.items()
+        ]
         mentioned_ids = set(mentioned)
         if self.source:
             raw_lines = [line.raw for line in self.source.lines if line.file != ".txt"]
             used += [raw.partition("\t")[0].split(" ")[0] for raw in raw_lines]
             mentioned_ids.update(*map(find_ids, raw_lines))
         return IdGenerator(used, mentioned_ids)
-
-
-def _duplicate_id(name: str, annotation_id: str) -> DocumentError:
-    return DocumentError(f"{name}: two annotations have the id {annotation_id!r}")
 
 
 def require_label(annotation: Annotation, name: str) -> None:
