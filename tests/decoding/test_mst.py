@@ -73,6 +73,43 @@ def test_the_oracle_counts_as_combinatorics_does():
     assert [len(ALLOWED[mst.eisner][n]) for n in range(1, 6)] == [1, 2, 7, 30, 143]
 
 
+@pytest.mark.parametrize(
+    ("of_runs", "of_one"),
+    [
+        (mst.greedy_runs, mst.greedy_heads),
+        (mst.chu_liu_edmonds_runs, mst.chu_liu_edmonds),
+        (mst.eisner_runs, mst.eisner),
+    ],
+)
+@given(drawn=st.lists(_arcs(largest=6), min_size=1, max_size=5))
+def test_padded_runs_get_the_trees_that_each_gets_alone(of_runs, of_one, drawn):
+    lengths = np.array([len(scores) for scores in drawn])
+    padded = np.full((len(drawn), lengths.max(), lengths.max()), -np.inf, np.float32)
+    padded[:, :, 1:] = 7.0  # what the dependents of the padding score has no meaning
+    for row, scores in enumerate(drawn):
+        padded[row, len(scores) :] = -np.inf
+        padded[row, : len(scores), : len(scores)] = scores
+    alone = []
+    for row, n in enumerate(lengths):
+        try:
+            alone.append(of_one(padded[row, :n, :n].astype(np.float64)).tolist())
+        except ValueError:
+            with pytest.raises(ValueError, match="no tree with one root"):
+                of_runs(padded, lengths)
+            return
+    heads = of_runs(padded, lengths)
+    assert [run[:n].tolist() for run, n in zip(heads, lengths, strict=True)] == alone
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize("of_runs", [mst.chu_liu_edmonds_runs, mst.eisner_runs])
+def test_runs_with_what_is_no_score_are_refused(of_runs, wrong):
+    scores = np.zeros((2, 2, 2), np.float32)
+    scores[1, 0, 1] = wrong
+    with pytest.raises(ValueError, match="expected numbers or minus infinity"):
+        of_runs(scores, np.array([2, 2]))
+
+
 @BOTH
 @given(scores=_arcs())
 def test_no_assignment_of_heads_is_better(decode, scores):

@@ -9,9 +9,65 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Complex, Float, Int
+from jaxtyping import Bool, Complex, Float, Int
 
 Decoder = Callable[[np.ndarray], np.ndarray]
+# of padded runs and their lengths: the head of each word; those of the padding mean nothing
+RunDecoder = Callable[
+    [Float[np.ndarray, "run n n"], Int[np.ndarray, " run"]], Int[np.ndarray, "run n"]
+]
+
+
+def greedy_runs(
+    scores: Float[np.ndarray, "run n n"], lengths: Int[np.ndarray, " run"]
+) -> Int[np.ndarray, "run n"]:
+    """Return the heads that ``greedy_heads`` finds in each of some padded runs.
+
+    Arcs from the padding have minus infinity, as in the other functions of runs.
+    """
+    heads: Int[np.ndarray, "run n"] = scores.argmax(axis=1)
+    return heads
+
+
+def chu_liu_edmonds_runs(
+    scores: Float[np.ndarray, "run n n"], lengths: Int[np.ndarray, " run"]
+) -> Int[np.ndarray, "run n"]:
+    """Return the heads that ``chu_liu_edmonds`` finds in each of some padded runs.
+
+    Most best heads form a tree; of the runs whose heads do, none is decoded by itself.
+    """
+    heads = greedy_runs(scores, lengths)
+    best = np.take_along_axis(scores, heads[:, None], axis=1)[:, 0]
+    is_word = np.arange(heads.shape[1]) < lengths[:, None]
+    is_possible = (np.isfinite(best) | ~is_word).all(axis=1)  # NaN is no score, so it is the best
+    for run in np.flatnonzero(~(_are_trees(heads, is_word) & is_possible)):
+        n = lengths[run]
+        heads[run, :n] = chu_liu_edmonds(scores[run, :n, :n].astype(np.float64))
+    return heads
+
+
+def eisner_runs(
+    scores: Float[np.ndarray, "run n n"], lengths: Int[np.ndarray, " run"]
+) -> Int[np.ndarray, "run n"]:
+    """Return the heads that ``eisner`` finds in each of some padded runs."""
+    heads = np.zeros(scores.shape[::2], dtype=np.intp)
+    for run, n in enumerate(lengths.tolist()):
+        heads[run, :n] = eisner(scores[run, :n, :n].astype(np.float64))
+    return heads
+
+
+def _are_trees(
+    heads: Int[np.ndarray, "run n"], is_word: Bool[np.ndarray, "run n"]
+) -> Bool[np.ndarray, " run"]:
+    """Return of each run whether it has one root and every word leads to it, as ``_is_tree``."""
+    words = np.arange(heads.shape[1])
+    is_root = (heads == words) & is_word
+    ancestors, steps = heads, 1
+    while steps < len(words):
+        ancestors, steps = np.take_along_axis(ancestors, ancestors, axis=1), 2 * steps
+    leads_to_root = (ancestors == is_root.argmax(axis=1)[:, None]) | ~is_word
+    are_trees: Bool[np.ndarray, " run"] = leads_to_root.all(axis=1) & (is_root.sum(axis=1) == 1)
+    return are_trees
 
 
 def greedy_heads(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:

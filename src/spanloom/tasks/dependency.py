@@ -136,7 +136,7 @@ class DependencyTask(LayerTask):
     options: TreeOptions
     labels: tuple[str, ...]
     roots: frozenset[str]
-    decode: mst.Decoder
+    decode: mst.RunDecoder
 
     measure = Metrics(
         ("las", "uas"),
@@ -268,12 +268,12 @@ class DependencyTask(LayerTask):
         heads = torch.zeros(len(words), dtype=torch.long)
         probs = torch.zeros(len(words))
         for indices, lengths, scores in head.arcs(words, runs):
-            log_probs = scores.log_softmax(1).cpu()
-            first_words, sizes = indices[:, 0].tolist(), lengths.tolist()
-            for sentence, first, n in zip(log_probs, first_words, sizes, strict=True):
-                decoded = torch.from_numpy(self.decode(sentence[:n, :n].double().numpy()))
-                heads[first : first + n] = decoded + first
-                probs[first : first + n] = sentence[decoded, torch.arange(n)].exp()
+            log_probs, indices = scores.log_softmax(1).cpu(), indices.cpu()
+            decoded = torch.from_numpy(self.decode(log_probs.numpy(), lengths.cpu().numpy()))
+            is_word = torch.arange(indices.shape[1]) < lengths.cpu()[:, None]
+            rows = indices[is_word]
+            heads[rows] = (decoded + indices[:, :1])[is_word]
+            probs[rows] = log_probs.gather(1, decoded[:, None])[:, 0][is_word].exp()
         return heads, probs
 
     def to_layer(
@@ -341,10 +341,10 @@ _LABELERS: dict[str, type[ArcLabeler] | type[ProductArcLabeler]] = {
     "projected": ArcLabeler,
     "spanrel": ProductArcLabeler,
 }
-_DECODERS: dict[str, mst.Decoder] = {
-    "mst": mst.chu_liu_edmonds,
-    "projective": mst.eisner,
-    "greedy": mst.greedy_heads,
+_DECODERS: dict[str, mst.RunDecoder] = {
+    "mst": mst.chu_liu_edmonds_runs,
+    "projective": mst.eisner_runs,
+    "greedy": mst.greedy_runs,
 }
 
 
