@@ -3,7 +3,7 @@
     python benchmarks/precisions.py MODEL CORPUS [--split dev] [--words N] [--json FILE]
 
 Speeds are words a second of CPU time, all threads counted: of text to Documents (``annotate``) and
-of encoder and mix of layers alone, on the windows that annotation made. Precisions take turns, and
+of encoder and mix of layers alone, on each window that annotation made. Precisions take turns, and
 what they gain is the median of the rounds' ratios to fp32, with the lowest and the highest. The
 ``difference`` is of the mixed vectors of pieces, relative to the norm of fp32's. Where the corpus
 has gold, ``points`` are what the scores on the whole split change by, in percent points.
@@ -53,10 +53,17 @@ def loaded(source: str, precisions: Sequence[str]) -> tuple[dict[str, Model], Fi
 
 
 def windows(model: Model, texts: Sequence[Document]) -> list[Read]:
-    """What the encoder is given when texts are annotated."""
+    """What the encoder is given when texts are annotated, each window without padding."""
     with record_calls(model.network.transformer.encoder) as calls:
         annotated(model, texts)
-    return [{key: value for key, value in call.items() if torch.is_tensor(value)} for call in calls]
+    reads = [
+        {key: value for key, value in call.items() if torch.is_tensor(value)} for call in calls
+    ]
+    return [
+        {key: value[row : row + 1, :length] for key, value in read.items()}
+        for read in reads
+        for row, length in enumerate(read["attention_mask"].sum(1).tolist())
+    ]
 
 
 def annotated(model: Model, texts: Sequence[Document]) -> None:
@@ -95,15 +102,11 @@ def speed(words: int, seconds: Sequence[float], base: Sequence[float]) -> dict[s
 
 
 def difference(model: Model, base: Sequence[Tensor], reads: Sequence[Read]) -> Figures:
-    """How far the vectors of pieces are from fp32's, in parts of those; padding left out."""
+    """How far the vectors of pieces are from fp32's, in parts of those."""
     parts = []
-    for read, vectors, base_vectors in zip(reads, mixed(model, reads), base, strict=True):
-        parts.append(
-            ((vectors - base_vectors).norm(dim=-1) / base_vectors.norm(dim=-1))[
-                read["attention_mask"] > 0
-            ]
-        )
-    differences = torch.cat(parts)
+    for vectors, base_vectors in zip(mixed(model, reads), base, strict=True):
+        parts.append((vectors - base_vectors).norm(dim=-1) / base_vectors.norm(dim=-1))
+    differences = torch.cat([part.flatten() for part in parts])
     return {
         "mean": float(f"{differences.mean():.2g}"),
         "largest": float(f"{differences.max():.2g}"),

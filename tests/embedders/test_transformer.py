@@ -20,6 +20,7 @@ from spanloom.data.windows import strided_windows
 from spanloom.embedders.casing import shape
 from spanloom.embedders.transformer import KIND, Options, build, load_pretrained
 from spanloom.errors import ModelError
+from spanloom.model.onnx_runtime import runtime
 from spanloom.tensors import Batch
 
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -112,6 +113,20 @@ def test_vectors_are_those_of_hugging_face(folder, theirs, layers, pooling, unit
     expected = _pooled(pieces, words, pooling == "first")
     with torch.no_grad():
         torch.testing.assert_close(mine(batch), expected, **CLOSE)
+
+
+def test_a_graph_reads_windows_of_all_lengths(folder):
+    """Its attention has no mask: no window may be padded."""
+    pytest.importorskip("onnx", reason="the extra onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    mine = build(Options(), load_pretrained(folder, Options())).eval()
+    units = [[[row % 26 + 4] * (row % 3 + 1) for row in range(count)] for count in (9, 4, 7, 1, 8)]
+    batch, windows, _ = _batch(units, 10)
+    assert len({len(window) for window in windows}) > 2
+    with torch.no_grad():
+        expected = mine(batch)
+        mine.runtime = runtime(mine.encoder, mine.layers, ())
+        torch.testing.assert_close(mine(batch), expected, rtol=0, atol=1e-4)
 
 
 def test_the_lowest_layers_alone_give_what_they_give_in_the_whole_encoder(folder, theirs):

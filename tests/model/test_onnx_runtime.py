@@ -101,15 +101,18 @@ def test_whole_numbers_are_near(packages, kind):
     assert 0 < (found - expected).abs().mean() < 0.02 * expected.abs().mean()
 
 
-def test_weights_have_seven_bits_and_a_scale_a_column(packages):
+@pytest.mark.parametrize(
+    ("bits", "numbers"), [(7, [[63, -63, 0], [32, 16, 0]]), (8, [[127, -127, 0], [65, 32, 0]])]
+)
+def test_weights_have_some_bits_and_a_scale_a_column(packages, bits, numbers):
     from onnx.helper import make_tensor
     from onnx.numpy_helper import to_array
 
-    numbers = torch.tensor([[1.0, -8.0, 0.0], [0.51, 2.0, 0.0]])
-    weight = make_tensor("w", 1, numbers.shape, numbers.flatten().tolist())
-    whole, scale = map(to_array, onnx_runtime.quantize_weight(weight))
-    assert whole.tolist() == [[63, -63, 0], [32, 16, 0]]
-    assert abs(whole * scale - numbers.numpy()).max() <= 0.5 * scale.max()
+    values = torch.tensor([[1.0, -8.0, 0.0], [0.51, 2.0, 0.0]])
+    weight = make_tensor("w", 1, values.shape, values.flatten().tolist())
+    whole, scale = map(to_array, onnx_runtime.quantize_weight(weight, bits))
+    assert whole.tolist() == numbers
+    assert abs(whole * scale - values.numpy()).max() <= 0.5 * scale.max()
 
 
 def test_an_encoder_whose_graph_differs_is_refused(packages):

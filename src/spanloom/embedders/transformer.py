@@ -194,7 +194,8 @@ class Transformer(nn.Module):
         """
         if self._equal_lengths is None:
             self._equal_lengths = _encoder_check.depends_on_padding(self.encoder)
-        if self._equal_lengths:
+        reads_no_mask = self.runtime is not None and isinstance(self.encoder, _bert.Bert)
+        if self._equal_lengths or reads_no_mask:
             return 1.0
         if device.type == "cuda":
             return 0.5

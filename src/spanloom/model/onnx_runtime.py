@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from spanloom.embedders._bert import Bert
 from spanloom.embedders._encoder_check import Encoder
 from spanloom.errors import ModelError, PackageMissing
 
@@ -26,7 +27,6 @@ Inputs = Mapping[str, Tensor]
 _MASK, _TOKEN_TYPES, _VECTORS = "attention_mask", "token_type_ids", "inputs_embeds"
 _OPSET = 17  # the first with LayerNormalization
 MAX_BYTES = 2**31 - 1  # of a graph, in protobuf
-_MAX_WEIGHT = 63  # 7 bits: AVX2 adds two products of 8 by 7 bits in 16 bits
 _TOLERANCE = 1e-3  # between torch and a correct graph, relative to vectors of about 1
 
 
@@ -60,13 +60,17 @@ class _MixedEncoder(nn.Module):
         return mixed
 
 
-def runtime(encoder: Encoder, layers: nn.Module, quantized: tuple[str, ...]) -> Runtime:
+def runtime(
+    encoder: Encoder, layers: nn.Module, quantized: tuple[str, ...], weight_bits: int = 7
+) -> Runtime:
     """Trace an encoder in evaluation mode on the CPU, and the mix of its layers.
 
-    Linear layers whose names end in one of ``quantized`` multiply integers: weights have 7 bits and
-    a scale per column, activations 8 bits and a scale per call. Piece embeddings are left out of
-    the graph. The graph is compared with the encoder on windows of another shape. Raises
-    ``PackageMissing``, and ``ModelError`` for an encoder that is too large or cannot be traced.
+    Linear layers whose names end in one of ``quantized`` multiply integers: weights have 7 bits, or
+    8 where the processor adds up such products in 32 bits (VNNI; AVX2 adds two in 16), and a scale
+    per column, activations 8 bits and a scale per call. Piece embeddings are left out of
+    the graph. That of our own BERT attends by one operator, which reads no mask. The graph is
+    compared with the encoder on windows of another shape. Raises ``PackageMissing``, and
+    ``ModelError`` for an encoder that is too large or cannot be traced.
     """
     PackageMissing.check("precision onnx", "onnx", "onnx", "onnxruntime")
     names = (_VECTORS, _MASK, *((_TOKEN_TYPES,) if _has_token_types(encoder) else ()))
@@ -74,7 +78,7 @@ def runtime(encoder: Encoder, layers: nn.Module, quantized: tuple[str, ...]) -> 
     mixed = _MixedEncoder(encoder, layers, names).eval()
     graph = _trace(mixed, pieces)
     _check(Runtime(graph, pieces), mixed, pieces)
-    _quantize(graph, quantized)
+    _quantize(graph, quantized, weight_bits)
     return Runtime(graph, pieces)
 
 
@@ -90,9 +94,10 @@ def _pieces(encoder: Encoder) -> nn.Embedding:
 
 
 def _windows(encoder: Encoder, count: int, longest: int) -> dict[str, Tensor]:
-    """Return example windows; the last is half as long."""
+    """Return example windows; the last is half as long where the graph reads a mask."""
     mask = torch.ones(count, longest, dtype=torch.long)
-    mask[-1, longest // 2 :] = 0
+    if not isinstance(encoder, Bert):
+        mask[-1, longest // 2 :] = 0
     ids = torch.arange(1, count * longest + 1).view(count, longest)
     return {_MASK: mask, "input_ids": ids % len(_pieces(encoder).weight)}
 
@@ -148,7 +153,7 @@ def _check(run: Runtime, mixed: _MixedEncoder, pieces: nn.Embedding) -> None:
         raise ModelError("onnx: this encoder computes otherwise when traced; use fp32")
 
 
-def _quantize(model: "ModelProto", names: tuple[str, ...]) -> None:
+def _quantize(model: "ModelProto", names: tuple[str, ...], weight_bits: int) -> None:
     """Replace some matrix products by products of integers."""
     from onnx.helper import make_opsetid
 
@@ -157,7 +162,7 @@ def _quantize(model: "ModelProto", names: tuple[str, ...]) -> None:
     products = list(_products(graph.node, weights, names))
     biases = {node.input[1]: node for node in graph.node if node.op_type == "Add"}
     for name in dict.fromkeys(node.input[1] for node in products):  # ALBERT's layers share weights
-        graph.initializer.extend(quantize_weight(weights[name]))
+        graph.initializer.extend(quantize_weight(weights[name], weight_bits))
     for node in products:
         node.op_type, node.domain = "DynamicQuantizeMatMul", "com.microsoft"
         node.input.extend([f"{node.input[1]}.scale", ""])
@@ -183,13 +188,13 @@ def _products(
             yield node
 
 
-def quantize_weight(weight: "TensorProto") -> list["TensorProto"]:
+def quantize_weight(weight: "TensorProto", bits: int) -> list["TensorProto"]:
     """Return a matrix (in, out) as integers, and the scale of each column."""
     import numpy as np
     from onnx.numpy_helper import from_array, to_array
 
     numbers = to_array(weight)
-    scale = np.abs(numbers).max(0) / np.float32(_MAX_WEIGHT)
+    scale = np.abs(numbers).max(0) / np.float32(2 ** (bits - 1) - 1)
     steps = np.rint(numbers / np.maximum(scale, np.finfo(np.float32).tiny))
     integers = from_array(steps.astype(np.int8), f"{weight.name}.quantized")
     return [integers, from_array(scale, f"{weight.name}.scale")]

@@ -89,7 +89,9 @@ def prepare(encoder: Transformer | None, config: ComputeConfig) -> ComputeConfig
     if encoder is None:
         return replace(config, int8=False, onnx=False)
     if config.onnx:
-        encoder.runtime = runtime(encoder.encoder, encoder.layers, (*_WIDENING, *_WRITING))
+        weight_bits = 8 if _has_int8(config.device) else 7
+        names = (*_WIDENING, *_WRITING)
+        encoder.runtime = runtime(encoder.encoder, encoder.layers, names, weight_bits)
     return replace(config, int8=config.int8 and eight_bits(encoder.encoder))
 
 
