@@ -148,7 +148,7 @@ class Layer:
     normalizations: tuple[Normalization, ...] = ()
     notes: tuple[Note, ...] = ()
     equivalences: tuple[Equivalence, ...] = ()
-    _facts: "_LayerFacts | None" = field(default=None, init=False, compare=False, repr=False)
+    _checks: "_LayerChecks | None" = field(default=None, init=False, compare=False, repr=False)
 
     def annotations(self) -> Iterator[Annotation]:
         """Yield all annotations, spans first."""
@@ -169,27 +169,30 @@ class Layer:
 
     def __reduce__(self) -> tuple[type["Layer"], tuple[object, ...]]:
         """Return what a copy is made of: what a document checks is found again by its reader."""
-        return Layer, (self.name, *self.kinds())
+        return type(self), (self.name, *self.kinds())
 
     @property
-    def facts(self) -> "_LayerFacts | None":
+    def checks(self) -> "_LayerChecks | None":
         """What a document checks, found once for all documents with this layer; None if wrong."""
-        if self._facts is None:
-            object.__setattr__(self, "_facts", _facts_of(self))
-        return self._facts
+        if self._checks is not None:
+            return self._checks
+        checks = _check(self)
+        if all(isinstance(annotations, tuple | AnnotationColumns) for annotations in self.kinds()):
+            object.__setattr__(self, "_checks", checks)  # a list might change
+        return checks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _LayerFacts:
-    """What a document checks of a sound layer: ids of objects and of columns, where spans end."""
+class _LayerChecks:
+    """What a document checks of a layer: ids of objects and of columns, where spans end."""
 
     known: KnownIds
     ranges: tuple[IdRange, ...]
     max_end: int
 
 
-def _facts_of(layer: Layer) -> _LayerFacts | None:
-    """Return the facts of a layer, None where it has an id twice or a blank label."""
+def _check(layer: Layer) -> _LayerChecks | None:
+    """Return what is known of a layer, None where it has an id twice or a blank label."""
     objects: list[Annotation] = []
     columns: list[AnnotationColumns[Annotation]] = []
     for annotations in layer.kinds():
@@ -206,8 +209,8 @@ def _facts_of(layer: Layer) -> _LayerFacts | None:
         return None
     spans = layer.spans
     if isinstance(spans, AnnotationColumns):
-        return _LayerFacts(known, ranges, spans.max_end)
-    return _LayerFacts(known, ranges, max((span.end for span in spans), default=0))
+        return _LayerChecks(known, ranges, spans.max_end)
+    return _LayerChecks(known, ranges, max((span.end for span in spans), default=0))
 
 
 def _share_ids(taken: Sequence[KnownIds], ranges: Sequence[IdRange]) -> bool:
@@ -284,20 +287,20 @@ class Document:
             if query.id in query_ids:
                 raise DocumentError(f"{self.name}: two queries have the id {query.id!r}")
             query_ids.add(query.id)
-        if not self._has_sound_layers():
+        if not self._has_valid_layers():
             self._check_layers()
 
-    def _has_sound_layers(self) -> bool:
+    def _has_valid_layers(self) -> bool:
         """Return whether the layers are surely right, from what is known of each."""
-        facts = [layer.facts for layer in self.layers]
-        sound = [fact for fact in facts if fact is not None and fact.max_end <= len(self.text)]
-        if len(sound) < len(facts):
+        checks = [layer.checks for layer in self.layers]
+        valid = [known for known in checks if known is not None and known.max_end <= len(self.text)]
+        if len(valid) < len(checks):
             return False
-        sets = [fact.known.ids for fact in sound if fact.known.ids]
+        sets = [layer.known.ids for layer in valid if layer.known.ids]
         if len(sets) > 1 and len(frozenset().union(*sets)) < sum(map(len, sets)):
             return False
-        ranges = [ids for fact in sound for ids in fact.ranges]
-        return not _share_ids([fact.known for fact in sound], ranges)
+        ranges = [ids for layer in valid for ids in layer.ranges]
+        return not _share_ids([layer.known for layer in valid], ranges)
 
     def _check_layers(self) -> None:
         """Refuse ids that are there twice, blank labels, and spans outside the text."""
@@ -362,13 +365,13 @@ class Document:
         missing annotation must not become a reference to a new one. ``mentioned`` are more such
         ids.
         """
-        facts = [layer.facts for layer in self.layers]
-        used = [ids[ids.count - 1] for fact in facts if fact for ids in fact.ranges]
+        checks = [layer.checks for layer in self.layers]
+        used = [ids[ids.count - 1] for known in checks if known for ids in known.ranges]
         used += [
             f"{prefix}{number}"
-            for fact in facts
-            if fact
-            for prefix, number in fact.known.highest.items()
+            for layer in checks
+            if layer
+            for prefix, number in layer.known.highest.items()
         ]
         mentioned_ids = set(mentioned)
         if self.source:

@@ -144,7 +144,7 @@ def test_the_lowest_layers_alone_give_what_they_give_in_the_whole_encoder(folder
 def test_the_strongest_inner_units_alone_give_what_they_give_where_the_others_are_silenced(
     folder, theirs
 ):
-    narrow = build(options := Options(inner_size=5), load_pretrained(folder, options)).eval()
+    narrow = build(options := Options(intermediate_size=5), load_pretrained(folder, options)).eval()
     silenced = build(Options(), load_pretrained(folder, Options())).eval()
     for layer in silenced.encoder.encoder.layer.requires_grad_(False):
         inner, carry = layer.intermediate.dense, layer.output.dense
@@ -163,9 +163,9 @@ def test_the_strongest_inner_units_alone_give_what_they_give_where_the_others_ar
         torch.testing.assert_close(narrow(batch), silenced(batch), **CLOSE)
     restored = KIND.restore(options, narrow.extra_files())
     restored.load_state_dict(narrow.state_dict())
-    too_many = "inner_size: expected at most the .* inner units of a layer, got 3,000"
+    too_many = "intermediate_size: expected at most the .* intermediate units of a layer, got 3,000"
     with pytest.raises(ModelError, match=too_many):
-        load_pretrained(folder, Options(inner_size=3_000))
+        load_pretrained(folder, Options(intermediate_size=3_000))
 
 
 def test_the_mix_weighs_layers_as_it_learns(folder, theirs):

@@ -50,8 +50,10 @@ def test_a_model_that_taught_is_named(model):
     teacher = TeacherSpec(model="/home/me/large", tasks=("names",), weight=0.25)
     stages = [stage.model_copy(update={"teacher": teacher}) for stage in model.recipe.stages]
     text = told(model, stages=tuple(stages), pretraining_data=("ewt",))
-    line = "- Probabilities of names (25% of the loss): the model `large`, learnt from ewt\n"
-    assert text.count(line) == 1
+    taught = "- Labels of spans and trees in names, for 25% of their losses: the model `large`"
+    assert text.count(f"{taught}, learnt from ewt\n") == 1
+    both = told(model, stages=tuple(stages), init_from="first", pretraining_data=("ewt", "btc"))
+    assert f"the model `first`\n{taught}\n- Data of these models: ewt, btc\n" in both
 
 
 def test_use_and_limits_are_those_that_the_recipe_says(model):

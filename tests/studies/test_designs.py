@@ -1,6 +1,7 @@
 """Which runs a study needs, and what each measures."""
 
 from collections import Counter
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -395,6 +396,20 @@ def test_a_task_that_runs_on_request_is_learnt_alone(study):
     (job,) = planned(study([SINGLE], tasks=["ner"], settings=[])).jobs.values()
     asked = {**job.recipe, "tasks": {"ner": {**job.recipe["tasks"]["ner"], "on_request": True}}}
     assert subset(asked, ["ner"], (), "one").tasks["ner"].on_request is False
+
+
+def test_a_teacher_of_several_tasks_teaches_those_that_are_learnt(study):
+    (job,) = planned(study([SINGLE], tasks=["ner"], settings=[])).jobs.values()
+    base = deepcopy(job.recipe)
+    base["tasks"]["other"] = deepcopy(base["tasks"]["ner"])
+    (stage,) = base["stages"]
+    teacher = {"model": "large", "tasks": ["ner"], "weight": 0.5}
+    taught = {**base, "stages": [{**stage, "tasks": ["ner", "other"], "teacher": teacher}]}
+    both = subset(taught, ["ner", "other"], (), "both").stages[0].teacher
+    assert both is not None
+    assert both.tasks == ("ner",)
+    assert subset(taught, ["ner"], (), "one").stages[0].teacher == both
+    assert subset(taught, ["other"], (), "one").stages[0].teacher is None
 
 
 def test_what_helps_with_one_seed_only_is_no_help(study):

@@ -10,6 +10,7 @@ import torch
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
+from spanloom.config.specs import TeacherSpec
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import DataError, FormatError, ModelError
 from spanloom.model import serialization
@@ -123,6 +124,18 @@ def test_gradient_cosines_are_those_of_losses_without_dropout(models):
     assert cosines == pytest.approx(again)
     assert all(-1 <= value <= 1 for value in cosines.values())
     assert cosines["ner", "ner"] > cosines["ner", "steps"]
+
+
+def test_gradients_are_those_of_gold_even_where_a_teacher_was(models):
+    model = load(models["joint"])
+    teacher = TeacherSpec(model="/no/where", tasks=("ner",))
+    (stage,) = model.recipe.stages
+    taught = replace(
+        model, plan=model.plan.noting(stages=(stage.model_copy(update={"teacher": teacher}),))
+    )
+    assert gradient_cosines(taught, RECIPES, ["ner"], 4) == gradient_cosines(
+        model, RECIPES, ["ner"], 4
+    )
 
 
 def test_a_common_model_of_other_labels_is_refused(models, tmp_path):

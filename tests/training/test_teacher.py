@@ -1,11 +1,12 @@
 """A trained model teaches: what is learnt from it, what is noted, what is refused."""
 
+import json
 import shutil
 
 import pytest
 import torch
 
-from spanloom.errors import RecipeError
+from spanloom.errors import RecipeError, TrainingError
 from spanloom.model import serialization
 from spanloom.training.loop import StageTrainer
 
@@ -97,19 +98,30 @@ def test_the_data_of_the_teacher_are_noted_and_a_run_goes_on_with_it_alone(bench
         (
             {"tasks": {"names": {"data": "corpus", "kind": "sequence_tagging"}}},
             {"tasks": ["names"]},
-            "task 'names' cannot learn from a model; spans that are not given, and trees",
+            "expected a task that learns spans each by itself, .* 'names' of kind sequence_tagging",
         ),
         (
             {"tasks": {"names": NAMES | {"kind": "dependency"}}},
             {"tasks": ["names"]},
-            "task 'names' of .*model is of another kind",
+            "expected a task 'names' of kind dependency in .*model, got one of kind entities",
+        ),
+        (
+            {"tasks": {"names": NAMES | {"kind": "pos"}}},
+            {"tasks": ["names"]},
+            "expected a task 'names' of kind pos in .*model, got one of kind entities",
+        ),
+        (
+            {"tasks": {"names": NAMES | {"kind": "constituency", "loss": "max-margin"}}},
+            {"tasks": ["names"]},
+            "got 'names' of kind constituency",
         ),
         (
             {"tasks": {"names": NAMES | {"data": "fewer"}}},
             {"tasks": ["names"]},
-            "task 'names' of .*model has other labels: Place",
+            r"the labels of task 'names' in .*, got others \(only .*model: Place\)",
         ),
-        ({"trunk": [{"casing": 4}]}, {"tasks": ["names"]}, "its encoder cuts words into other"),
+        ({}, {"tasks": ["names"], "model": "/no/where"}, "teacher.model: no model '/no/where'"),
+        ({"trunk": [{"casing": 4}]}, {"tasks": ["names"]}, "an encoder with the pieces of this"),
     ],
 )
 def test_who_cannot_teach_is_refused(bench, teacher_folder, changes, teacher, problem):
@@ -123,3 +135,87 @@ def test_who_cannot_teach_is_refused(bench, teacher_folder, changes, teacher, pr
     stage |= {"teacher": {"model": str(teacher_folder), **teacher}}
     with pytest.raises(RecipeError, match=problem):
         bench.fresh(**ALONE | changes, stages=[stage])
+
+
+def test_a_teacher_that_cannot_read_the_windows_is_refused(bench, teacher_folder, tmp_path):
+    short = tmp_path / "encoder"
+    shutil.copytree(bench.home / "encoder", short)
+    config = json.loads((short / "config.json").read_text()) | {"max_position_embeddings": 20}
+    (short / "config.json").write_text(json.dumps(config))
+    trunk = [{"transformer": str(short), "init": "random"}]
+    bench.train(tmp_path / "short", **ALONE | {"trunk": trunk}, window=18, stages=[STAGE])
+    teacher = {"model": str(tmp_path / "short"), "tasks": ["names"]}
+    with pytest.raises(
+        RecipeError, match="teacher.model: .*short: expected .* windows of 64 pieces"
+    ):
+        bench.fresh(**ALONE, stages=[STAGE | {"teacher": teacher}])
+
+
+def test_a_teacher_whose_pieces_have_other_numbers_is_refused(bench, teacher_folder, tmp_path):
+    """Two encoders may cut all words alike, and mean other ids."""
+    other = tmp_path / "encoder"
+    shutil.copytree(bench.home / "encoder", other)
+    raw = json.loads((other / "tokenizer.json").read_text())
+    vocabulary = raw["model"]["vocab"]
+    vocabulary["water"], vocabulary["cells"] = vocabulary["cells"], vocabulary["water"]
+    (other / "tokenizer.json").write_text(json.dumps(raw))
+    teacher = {"model": str(teacher_folder), "tasks": ["names"]}
+    with pytest.raises(RecipeError, match="expected an encoder with the pieces of this recipe's"):
+        bench.fresh(
+            **ALONE | {"trunk": [{"transformer": str(other)}]},
+            stages=[STAGE | {"teacher": teacher}],
+        )
+
+
+def test_a_model_that_teaches_twice_is_loaded_once(bench, teacher_folder):
+    stages = [
+        STAGE | {"teacher": {"model": str(teacher_folder), "tasks": ["names"], "weight": weight}}
+        for weight in (0.2, 0.5)
+    ]
+    teachers = bench.fresh(**ALONE, stages=stages)[1].teachers
+    first, second = teachers.values()
+    assert first.model is second.model
+
+
+def test_a_run_does_not_go_on_with_another_teacher(bench, teacher_folder, tmp_path):
+    mine = tmp_path / "teacher"
+    shutil.copytree(teacher_folder, mine)
+    teacher = {"model": str(mine), "tasks": ["names"]}
+    stages = [STAGE | {"teacher": teacher, "epochs": 1}]
+    bench.train(tmp_path / "out", **ALONE, stages=stages)
+    bench.train(tmp_path / "out", **ALONE, stages=stages, resume=True)
+    shutil.rmtree(mine)
+    bench.train(mine, **ALONE, stages=[STAGE | {"epochs": 2}])
+    with pytest.raises(TrainingError, match="teacher"):
+        bench.train(tmp_path / "out", **ALONE, stages=stages, resume=True)
+
+
+def test_trees_and_tasks_without_a_teacher_learn_beside_taught_ones(bench, tmp_path):
+    """With shared batches, word dropout and several batches an update."""
+    folder = bench.home / "trees"
+    for split in ("train", "dev"):
+        (folder / split).mkdir(parents=True)
+        for row in range(6):
+            text = f"{'add mix spin wash add mix'.split()[row]} the buffer .\n"
+            ends = [(0, text.index(" ")), *_bounds(text, ("the", "buffer", "."))]
+            lines = [f"T{n}\tword {a} {b}\t{text[a:b]}" for n, (a, b) in enumerate(ends, 1)]
+            arcs = [("root", 1, 1), ("det", 3, 2), ("obj", 1, 3), ("punct", 1, 4)]
+            lines += [
+                f"R{n}\t{label} Arg1:T{head} Arg2:T{tail}"
+                for n, (label, head, tail) in enumerate(arcs, 1)
+            ]
+            (folder / split / f"{row}.txt").write_text(text)
+            (folder / split / f"{row}.ann").write_text("\n".join(lines) + "\n")
+    tree = {"data": "trees", "kind": "dependency", "hidden_size": 8}
+    tasks = {"trees": tree, "words": {"data": "trees", "kind": "entities", "hidden_size": 8}}
+    stage = STAGE | {"tasks": ["trees", "words"], "epochs": 8, "share_batches": True}
+    stage |= {"gradient_accumulation_steps": 2, "word_dropout": 0.1, "batch_words": 8}
+    changes = ALONE | {"tasks": tasks}
+    bench.train(tmp_path / "teacher", **changes, stages=[stage])
+    teacher = {"model": str(tmp_path / "teacher"), "tasks": ["trees"]}
+    bench.train(tmp_path / "pupil", **changes, stages=[stage | {"teacher": teacher}])
+    assert list(serialization.load(tmp_path / "pupil", device="cpu").tasks) == ["trees", "words"]
+
+
+def _bounds(text, words):
+    return [(text.index(f" {word}") + 1, text.index(f" {word}") + 1 + len(word)) for word in words]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-Decoder = Callable[[np.ndarray], np.ndarray]
 # of padded runs and their lengths: the head of each word; those of the padding mean nothing
 RunDecoder = Callable[
     [Float[np.ndarray, "run n n"], Int[np.ndarray, " run"]], Int[np.ndarray, "run n"]
@@ -25,6 +24,8 @@ def greedy_runs(
 
     Arcs from the padding have minus infinity, as in the other functions of runs.
     """
+    if not scores.size:
+        return np.empty(scores.shape[::2], dtype=np.intp)
     heads: Int[np.ndarray, "run n"] = scores.argmax(axis=1)
     return heads
 
@@ -37,6 +38,8 @@ def chu_liu_edmonds_runs(
     Most best heads form a tree; of the runs whose heads do, none is decoded by itself.
     """
     heads = greedy_runs(scores, lengths)
+    if not heads.size:
+        return heads
     best = np.take_along_axis(scores, heads[:, None], axis=1)[:, 0]
     is_word = np.arange(heads.shape[1]) < lengths[:, None]
     is_possible = (np.isfinite(best) | ~is_word).all(axis=1)  # NaN is no score, so it is the best

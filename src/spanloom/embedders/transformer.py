@@ -19,7 +19,7 @@ from spanloom.corpora.places import places
 from spanloom.embedders import _bert, _encoder_check, _minilm, casing
 from spanloom.embedders._base import BuildContext, EmbedderType
 from spanloom.embedders._encoder_check import Config, Encoder
-from spanloom.embedders._inner_units import narrow, narrow_config
+from spanloom.embedders._prune_intermediate import prune_config, prune_intermediate
 from spanloom.embedders._window_groups import WindowGroup, all_windows, group_by_length
 from spanloom.errors import ModelError
 from spanloom.nn.gather import gather_rows
@@ -41,8 +41,10 @@ class Options(_Options):
     num_layers: int | None = Field(
         None, ge=1, description="keep so many of the lowest layers, which is faster; null: all"
     )
-    inner_size: int | None = Field(
-        None, ge=1, description="keep so many inner units of each layer, the strongest; null: all"
+    intermediate_size: int | None = Field(
+        None,
+        ge=1,
+        description="keep each layer's strongest units between its two products; null: all",
     )
     pooling: Literal["mean", "first"] = Field("mean", description="a word's vector from its pieces")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout between its sub-layers")
@@ -330,16 +332,15 @@ def load_pretrained(folder: str, options: Options) -> Encoder:
         raise ModelError(f"{folder}: no weights of the encoder's {', '.join(lacking[:3])}{more}")
     if is_bert:
         encoder.load_state_dict({name: weights[name] for name in needed})
-    return narrow(encoder, options.inner_size).train()
+    return prune_intermediate(encoder, options.intermediate_size).train()
 
 
 def build_untrained(config: Config, options: Options) -> Encoder:
     """Return an encoder with random weights, in training mode."""
     if isinstance(config, _bert.Config):
-        hidden, attention = options.dropout, options.attention_dropout
-        return _bert.Bert(
-            replace(config, hidden_dropout_prob=hidden, attention_probs_dropout_prob=attention)
-        ).train()
+        config = replace(config, hidden_dropout_prob=options.dropout)
+        config = replace(config, attention_probs_dropout_prob=options.attention_dropout)
+        return _bert.Bert(config).train()
     from spanloom.embedders import _hub
 
     return _hub.prepare(_hub.initialise(_set_dropout(config, options)))
@@ -356,8 +357,7 @@ def _build(options: Options, context: BuildContext, location: SourceLocation) ->
             encoder = load_pretrained(folder, options)
         else:
             saved = json.loads(_encoder_check.dumps(_load_config(folder, options)))
-            config, inner_size = _encoder_check.parse(saved), options.inner_size
-            config = config if inner_size is None else narrow_config(config, inner_size)
+            config = prune_config(_encoder_check.parse(saved), options.intermediate_size)
             encoder = build_untrained(config, options)
         _encoder_check.check_encoder(encoder, all_layers=options.layers == "scalar-mix")
     except ModelError as error:

@@ -59,24 +59,23 @@ def initial_models(recipe: Recipe) -> list[str]:
     lines = ["## What it began with", ""]
     for part in recipe.trunk:
         lines += _initial_weights(part)
-    models = _earlier_models(recipe)
-    if models and recipe.pretraining_data:
-        models[-1] += f", learnt from {', '.join(recipe.pretraining_data)}"
-    lines += models
+    lines += _earlier_models(recipe)
     return [*lines, ""] if len(lines) > 2 else []
 
 
 def _earlier_models(recipe: Recipe) -> list[str]:
     """Return a line on the model that training started from, and on each that taught in it."""
-    start, lines = recipe.init_from, []
+    start, data, lines = recipe.init_from, ", ".join(recipe.pretraining_data), []
     if start is not None:
         lines.append(f"- All weights that fit: the model `{_source_name(start)}`")
     for teacher in dict.fromkeys(stage.teacher for stage in recipe.stages):
         if teacher is not None:
-            tasks, share = ", ".join(teacher.tasks), f"{teacher.weight:.0%} of the loss"
+            tasks, share = ", ".join(teacher.tasks), f"{teacher.weight:.0%} of their losses"
             name = _source_name(teacher.model)
-            lines.append(f"- Probabilities of {tasks} ({share}): the model `{name}`")
-    return lines
+            lines.append(f"- Labels of spans and trees in {tasks}, for {share}: the model `{name}`")
+    if len(lines) == 1 and data:
+        return [f"{lines[0]}, learnt from {data}"]
+    return [*lines, *([f"- Data of these models: {data}"] if lines and data else [])]
 
 
 def purpose(recipe: Recipe, tasks: Mapping[str, Task]) -> list[str]:

@@ -194,9 +194,12 @@ def card_of(source: str | Path | None = None) -> str:
 
 
 def digest_of(source: str | Path | None = None) -> str:
-    """Return the SHA-256 of the manifest of a model that ``load`` loads."""
+    """Return the SHA-256 of the manifest of a model that ``load`` loads; raises ``ModelError``."""
     folder, _ = _fetch(source)
-    return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
+    try:
+        return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()
+    except OSError as error:
+        raise ModelError(f"{folder}: no {MANIFEST}, so it is no model of spanloom") from error
 
 
 def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:

@@ -140,13 +140,13 @@ class DependencyHead(nn.Module):
         arc_loss, best = words.sum() * 0, torch.arange(len(words), device=words.device)
         with torch.no_grad():
             taught = list(teacher.arcs(teacher_words, runs))
-        for (indices, lengths, scores), (_, _, theirs) in zip(
+        for (indices, lengths, scores), (_, _, teacher_scores) in zip(
             self.arcs(words, runs), taught, strict=True
         ):
             is_word = torch.arange(indices.shape[1], device=lengths.device) < lengths[:, None]
-            losses = soft_loss(scores.transpose(1, 2), theirs.transpose(1, 2))
+            losses = soft_loss(scores.transpose(1, 2), teacher_scores.transpose(1, 2))
             arc_loss = arc_loss + losses[is_word].sum()
-            best[indices[is_word]] = (theirs.argmax(1) + indices[:, :1])[is_word]
+            best[indices[is_word]] = (teacher_scores.argmax(1) + indices[:, :1])[is_word]
         arcs = torch.stack([best, torch.arange(len(best), device=best.device)], dim=1)
         with torch.no_grad():
             label_scores = teacher.labels(teacher_words, arcs)

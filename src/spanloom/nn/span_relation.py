@@ -200,13 +200,16 @@ class SpanRelation(nn.Module):
     ) -> Float[Tensor, ""]:
         """Return the summed loss of the labels of spans, with a teacher's probabilities.
 
-        The spans are the candidates that this head scores in full.
+        The spans are the candidates that this head scores in full, as far as they are of widths
+        that the teacher knows.
         """
         spans = self.scored_candidates(inputs)
+        widths = spans.bounds[:, 1] - spans.bounds[:, 0]
+        spans = spans.select(widths <= teacher.candidates.max_width)
         with torch.no_grad():
-            theirs = teacher.score_bounds(teacher_inputs, spans.bounds)
+            teacher_scores = teacher.score_bounds(teacher_inputs, spans.bounds)
         labels = slice(self.spans.labels)  # and no attributes
-        return soft_loss(spans.scores[:, labels], theirs[:, labels]).sum()
+        return soft_loss(spans.scores[:, labels], teacher_scores[:, labels]).sum()
 
     def given_spans_loss(self, inputs: SpanInputs, gold: SpanTargets) -> Losses:
         """Return the summed losses of pairs of the gold spans, which are input and not learnt."""

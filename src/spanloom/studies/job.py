@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -180,6 +180,7 @@ def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str)
         "tasks": list(names),
         "reset_heads": [],
         "loss_weights": {k: v for k, v in stage["loss_weights"].items() if k in tasks},
+        "teacher": _teacher_of(stage["teacher"], tasks),
         "save_best_per_task": len(names) > 1,
     }
     metric = stage["validation_metric"]
@@ -194,6 +195,12 @@ def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str)
         return recipes.loads(yaml.dump(plain), title, settings)
     except RecipeError as error:
         raise RecipeError(title, None, str(error)) from error
+
+
+def _teacher_of(teacher: Raw | None, tasks: Collection[str]) -> Raw | None:
+    """Return what teaches some tasks, None where it teaches none of them."""
+    taught = [] if teacher is None else [name for name in teacher["tasks"] if name in tasks]
+    return {**teacher, "tasks": taught} if teacher is not None and taught else None
 
 
 def _levels_below(levels: Sequence[Raw], tops: set[str]) -> list[Raw]:

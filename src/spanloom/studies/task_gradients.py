@@ -111,6 +111,7 @@ def _stage_of(stage: StageSpec, name: str) -> StageSpec:
         "tasks": (name,),
         "sampler": "proportional",
         "loss_weights": {},
+        "teacher": None,
         "share_batches": False,
         "gradient_accumulation_steps": 1,
         "word_dropout": 0.0,

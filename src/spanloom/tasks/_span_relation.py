@@ -36,7 +36,7 @@ from spanloom.tasks._spans import (
     collate_gold,
     split_by_instance,
 )
-from spanloom.tasks._teaching import Teaching
+from spanloom.tasks._teaching import TeacherHead
 from spanloom.tasks._vocabulary import LIMIT, Vocabulary, labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses, SpanTargets
 from spanloom.tokenization import Bounds
@@ -168,12 +168,12 @@ class SpanRelationTask(LayerTask):
         vectors: HeadInputs,
         batch: Batch,
         targets: SpanTargets,
-        teaching: Teaching,
+        teacher: TeacherHead,
     ) -> Losses:
         """Return the loss of the labels of spans."""
         inputs = self.span_inputs(head, vectors, batch, targets)
-        theirs = self.span_inputs(teaching.head, teaching.vectors, batch, targets)
-        return {"span": head.soft_loss(inputs, teaching.head, theirs)}
+        teacher_inputs = self.span_inputs(teacher.head, teacher.vectors, batch, targets)
+        return {"span": head.soft_loss(inputs, teacher.head, teacher_inputs)}
 
     def output_biases(self, head: SpanRelation) -> Sequence[nn.Parameter]:
         """Return the biases of spans, of pairs and of the coarse scorer, as far as it learns them.

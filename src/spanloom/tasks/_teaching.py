@@ -7,7 +7,7 @@ from spanloom.tensors import Batch, HeadInputs, Losses
 
 
 @dataclass(frozen=True, slots=True)
-class Teaching:
+class TeacherHead:
     """The head of a trained model for the same task, and what it reads of the same batch."""
 
     head: Any
@@ -23,7 +23,7 @@ class Teachable(Protocol):
         """The labels whose probabilities it learns; None where its options leave none to learn."""
 
     def soft_loss(
-        self, head: Any, vectors: HeadInputs, batch: Batch, targets: Any, teaching: Teaching
+        self, head: Any, vectors: HeadInputs, batch: Batch, targets: Any, teacher: TeacherHead
     ) -> Losses:
         """Return some of the losses of ``Task.loss``, against probabilities instead of gold."""
 

@@ -178,6 +178,11 @@ class TreeDecoder:
 class ConstituencyTask(SpanRelationTask):
     """Constituency trees as spans of every width."""
 
+    @property
+    def soft_labels(self) -> tuple[str, ...] | None:
+        """The labels of spans, if each is learnt by itself: else scores are parts of a tree's."""
+        return self.vocabulary.spans if self.parts.span_loss is all_spans_loss else None
+
     def to_layer(
         self,
         document: Document,

@@ -46,7 +46,7 @@ from spanloom.tasks._spans import (
     within,
     word_bounds,
 )
-from spanloom.tasks._teaching import Teaching
+from spanloom.tasks._teaching import TeacherHead
 from spanloom.tasks._vocabulary import labels_of
 from spanloom.tensors import Batch, HeadInputs, Losses, PredictedRelations, PredictedSpans
 from spanloom.tokenization import Bounds
@@ -222,13 +222,12 @@ class DependencyTask(LayerTask):
         vectors: HeadInputs,
         batch: Batch,
         targets: TreeTargets,
-        teaching: Teaching,
+        teacher: TeacherHead,
     ) -> Losses:
         """Return the losses of heads and of the labels of arcs."""
         assert isinstance(head, DependencyHead), "pairwise losses have no soft labels"
-        theirs = self._word_vectors(teaching.vectors)
-        words = self._word_vectors(vectors)
-        return head.soft_loss(words, batch.sentences, teaching.head, theirs)
+        words, teacher_words = self._word_vectors(vectors), self._word_vectors(teacher.vectors)
+        return head.soft_loss(words, batch.sentences, teacher.head, teacher_words)
 
     def _word_vectors(self, vectors: HeadInputs) -> Float[Tensor, "word dim"]:
         """Return the vectors that the head reads: each word's content and its level's vector."""

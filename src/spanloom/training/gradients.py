@@ -15,7 +15,7 @@ from spanloom.data.collate import collate
 from spanloom.data.masking import word_dropout
 from spanloom.model.model import Model
 from spanloom.tasks._base import Targets
-from spanloom.tasks._teaching import Teachable, Teaching
+from spanloom.tasks._teaching import Teachable, TeacherHead
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.training import batch_schedule
 from spanloom.training.distributed import ProcessGroup
@@ -112,14 +112,16 @@ class GradientSum:
     ) -> Iterator[tuple[str, str, Tensor]]:
         """Yield task, name and value of each loss of batches that are encoded together."""
         for part, (batch, inputs_by_task) in zip(group, self._encode(group), strict=True):
-            teachings = self._teachings(part, [*inputs_by_task])
+            teacher_heads = self._teacher_heads(part, [*inputs_by_task])
             for name, inputs in inputs_by_task.items():
                 targets = part.targets[name].to(self.processes.device)
-                sums = self._losses(name, inputs, batch, targets, teachings.get(name))
+                sums = self._losses(name, inputs, batch, targets, teacher_heads.get(name))
                 for term, loss in sums.items():
                     yield name, term, loss / num_items[name]
 
-    def _teachings(self, part: CollatedBatch, tasks: Sequence[str]) -> Mapping[str, Teaching]:
+    def _teacher_heads(
+        self, part: CollatedBatch, tasks: Sequence[str]
+    ) -> Mapping[str, TeacherHead]:
         """Return what the stage's teacher, if it has one, reads of a batch, with all its words."""
         spec = self.spec.teacher
         if spec is None:
@@ -132,15 +134,15 @@ class GradientSum:
         inputs: HeadInputs,
         batch: Batch,
         targets: Targets,
-        teaching: Teaching | None,
+        teacher: TeacherHead | None,
     ) -> Losses:
         """Return a task's summed losses; a teacher has its share of those that it teaches."""
         task, head = self.model.tasks[name], self.model.network.head(name)
         losses = task.loss(head, inputs, batch, targets)
-        if teaching is None or self.spec.teacher is None:
+        if teacher is None or self.spec.teacher is None:
             return losses
         assert isinstance(task, Teachable), "a stage teaches such tasks alone"
-        soft = task.soft_loss(head, inputs, batch, targets, teaching)
+        soft = task.soft_loss(head, inputs, batch, targets, teacher)
         share = self.spec.teacher.weight
         return losses | {term: losses[term].lerp(soft[term], share) for term in soft}
 

@@ -12,6 +12,7 @@ from torch import nn
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import StageSpec
 from spanloom.embedders._base import Embedder
+from spanloom.errors import ModelError
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
@@ -23,11 +24,16 @@ from spanloom.nn.corpus_vectors import CorpusVectors
 def earlier_data(recipe: Recipe) -> tuple[str, ...]:
     """Return the data of the models that a recipe starts from or learns from, and of those before.
 
-    Raises ``ModelError``.
+    Raises ``ModelError``, and ``RecipeError`` for a model that teaches.
     """
-    start = [] if recipe.init_from is None else [recipe.init_from]
-    teachers = [stage.teacher.model for stage in recipe.stages if stage.teacher is not None]
-    recipes = [serialization.load_recipe(name) for name in dict.fromkeys([*start, *teachers])]
+    recipes = [] if recipe.init_from is None else [serialization.load_recipe(recipe.init_from)]
+    for index, stage in enumerate(recipe.stages):
+        if stage.teacher is not None:
+            try:
+                recipes.append(serialization.load_recipe(stage.teacher.model))
+            except ModelError as error:
+                location = recipe.at("stages", index, "teacher", "model")
+                raise location.error(str(error)) from error
     data = ((*earlier.pretraining_data, *earlier.all_sources) for earlier in recipes)
     return tuple(dict.fromkeys(chain.from_iterable(data)))
 

@@ -1,4 +1,4 @@
-"""Keep some inner units of an encoder's feed-forward layers, so that these take less time.
+"""Keep some intermediate units of an encoder's feed-forward layers, so that these take less time.
 
 Of each layer those stay that can change its output most: by the norm of the weights that a unit
 reads, bias included, times that of the weights which carry it on (magnitude pruning of whole
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from spanloom.embedders._encoder_check import Config, Encoder
 
 
-def narrow(encoder: "Encoder", size: int | None) -> Union["Encoder", _bert.Bert]:
-    """Return an encoder with ``size`` inner units a layer, the strongest; with all for None.
+def prune_intermediate(encoder: "Encoder", size: int | None) -> Union["Encoder", _bert.Bert]:
+    """Return an encoder with ``size`` intermediate units a layer, the strongest; with all for None.
 
     Raises ``ModelError`` where there are fewer, or where the encoder is no BERT.
     """
     if size is None:
         return encoder
-    config, weights = narrow_config(encoder.config, size), encoder.state_dict()
+    config, weights = prune_config(encoder.config, size), encoder.state_dict()
     for layer in range(config.num_hidden_layers):
         read, bias, carry = (
             f"encoder.layer.{layer}.{name}"
@@ -40,21 +40,28 @@ def narrow(encoder: "Encoder", size: int | None) -> Union["Encoder", _bert.Bert]
         units = units.sort().values
         weights[read], weights[bias] = weights[read][units], weights[bias][units]
         weights[carry] = weights[carry][:, units]
-    narrowed = _bert.Bert(config)
-    narrowed.load_state_dict(weights)
-    return narrowed
+    assert isinstance(config, _bert.Config), "no other can be pruned"
+    pruned = _bert.Bert(config)
+    pruned.load_state_dict(weights)
+    return pruned
 
 
-def narrow_config(config: "Config", size: int) -> _bert.Config:
-    """Return the configuration of an encoder with ``size`` inner units a layer.
+def prune_config(config: "Config", size: int | None) -> "Config":
+    """Return the configuration with ``size`` intermediate units a layer; None for all.
 
     Raises ``ModelError`` where there are fewer, or where the encoder is no BERT.
     """
+    if size is None:
+        return config
     if not isinstance(config, _bert.Config):
-        raise ModelError(f"inner_size: expected an encoder of BERT's kind, got {config.model_type}")
+        raise ModelError(
+            f"intermediate_size: expected an encoder of BERT's kind, got {config.model_type}"
+        )
     if size > config.intermediate_size:
-        expected = f"expected at most the {config.intermediate_size:,} inner units of a layer"
-        raise ModelError(f"inner_size: {expected}, got {size:,}")
+        expected = (
+            f"expected at most the {config.intermediate_size:,} intermediate units of a layer"
+        )
+        raise ModelError(f"intermediate_size: {expected}, got {size:,}")
     return replace(config, intermediate_size=size)
 
 
