@@ -1,7 +1,7 @@
 """Words a second of a model beside a spaCy pipeline on the same texts, in turn, by one thread.
 
     python benchmarks/peers/beside_spacy.py MODEL glad/ewt WORK/sentences/ewt \\
-        WORK/runs/spacy-ewt/rate-0.001/model-best [--rounds 5] [--json FILE]
+        WORK/runs/spacy-ewt/rate-0.001/model-best [--precision onnx] [--rounds 5] [--json FILE]
 
 Runs in Spanloom's environment. The pipeline is one that ``spacy_pipeline.py`` trained; it gets
 words and sentences, as ``export.py`` wrote them. MODEL reads text and splits it, and returns
@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("pipeline", type=Path)
     parser.add_argument("--split", default="test")
     parser.add_argument("--tasks", help="with commas; by default all of the model")
+    parser.add_argument("--precision", default="auto", help="of our encoder's products")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
@@ -48,7 +49,8 @@ def main() -> None:
     exported = read(args.sentences / f"{args.split}.jsonl")
     sentences = sorted((list(sentence.words) for sentence in exported), key=len)
     texts = [document.unannotated() for document in folder.read(args.data, args.split).documents]
-    model, nlp = load(args.model, device="cpu"), spacy.load(args.pipeline)
+    model = load(args.model, device="cpu", precision=args.precision)
+    nlp = spacy.load(args.pipeline)
     names = args.tasks.split(",") if args.tasks else list(model.layers)
 
     def annotate() -> None:
