@@ -155,7 +155,7 @@ def read_progress(folder: Path, data: str) -> Progress:
         ) from error
     if progress.data != data:
         raise TrainingError(
-            f"{folder}: the data, or a teacher, changed since this checkpoint was written; "
+            f"{folder}: the data changed since this checkpoint was written, or a teacher; "
             f"undo the change, or train anew without --resume"
         )
     return progress
