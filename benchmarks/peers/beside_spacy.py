@@ -21,6 +21,7 @@ from spacy.tokens import Doc
 from spacy_pipeline import AT_ONCE
 
 from spanloom.corpora import folder
+from spanloom.glad.speed import processor
 from spanloom.model.serialization import load
 
 
@@ -70,6 +71,7 @@ def main() -> None:
         for _ in range(args.rounds)
     ]
     result = {
+        "processor": processor(),
         "words": num_words,
         "tasks": names,
         "pipeline": nlp.pipe_names,
