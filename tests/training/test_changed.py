@@ -112,6 +112,24 @@ def test_nothing_changed_nothing_said(taken):
     assert (said, progress.warmup_share, progress.lr_scale) == ([], None, 1.0)
 
 
+def test_a_key_that_the_version_before_did_not_know_has_its_default(bench, tmp_path):
+    """As the rows of studies, runs outlive new keys of recipes."""
+    recipe = bench.recipe(stages=[LINEAR])
+    lines = dumps(recipe).splitlines(keepends=True)
+    before = "".join(line for line in lines if line.strip() != "teacher: null")
+    assert len(before) < len("".join(lines))
+    assert apply_changes(tmp_path, Progress(before, "data"), recipe) == []
+    taught = LINEAR | {"teacher": {"model": "large", "tasks": ["names"]}}
+    with pytest.raises(TrainingError, match="stages.0.teacher was None when .* now it is {"):
+        apply_changes(tmp_path, Progress(before, "data"), bench.recipe(stages=[taught]))
+
+
+@pytest.mark.parametrize("text", ["0" * 64, "stages: []\nlost: 1\n"])
+def test_a_recipe_that_this_version_cannot_read_is_refused(bench, tmp_path, text):
+    with pytest.raises(TrainingError, match="written by another version, and the recipe changed"):
+        apply_changes(tmp_path, Progress(text, "data"), bench.recipe(stages=[LINEAR]))
+
+
 def test_later_stages_and_what_looks_at_dev_may_change(taken):
     ours = LINEAR | {"patience": 3, "eval_every_epochs": 0.25}
     *_, said = taken([LINEAR, SECOND], [ours, SECOND | {"batch_words": 7}, SECOND], at=2)

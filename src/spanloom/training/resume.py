@@ -13,9 +13,9 @@ from typing import Any
 
 from spanloom.config import yaml
 from spanloom.config.override import differences
-from spanloom.config.recipe import Recipe, dumps
+from spanloom.config.recipe import Recipe, dumps, loads
 from spanloom.config.specs import StageSpec
-from spanloom.errors import TrainingError
+from spanloom.errors import RecipeError, TrainingError
 from spanloom.training.checkpoint import Progress
 
 CHANGING = ("epochs", "patience", "eval_every_epochs")
@@ -46,14 +46,19 @@ def apply_changes(folder: Path, progress: Progress, recipe: Recipe) -> list[str]
 
 
 def _plain(folder: Path, text: str) -> dict[str, Any]:
-    """Return a recipe as plain values; raises ``TrainingError`` for a checkpoint without one."""
-    recipe = yaml.loads(text, "recipe").data
-    if not isinstance(recipe, dict):
+    """Return a recipe as plain values; keys that its version did not know have their defaults.
+
+    Raises ``TrainingError`` for a checkpoint without a recipe that this version reads.
+    """
+    try:
+        recipe = loads(text)
+    except RecipeError as error:
         raise TrainingError(
             f"{folder}: written by another version, and the recipe changed since; "
             f"undo the change, or train anew without --resume"
-        )
-    return recipe
+        ) from error
+    plain: dict[str, Any] = yaml.loads(dumps(recipe), "recipe").data
+    return plain
 
 
 def _changes(
