@@ -62,13 +62,16 @@ def eisner_runs(
 def _are_trees(
     heads: Int[np.ndarray, "run n"], is_word: Bool[np.ndarray, "run n"]
 ) -> Bool[np.ndarray, " run"]:
-    """Return of each run whether it has one root and every word leads to it, as ``_is_tree``."""
+    """Return of each run whether it has one root and every word leads to it.
+
+    Ancestors are found by pointer doubling: 1, 2, 4, … steps up.
+    """
     words = np.arange(heads.shape[1])
     is_root = (heads == words) & is_word
     ancestors, steps = heads, 1
     while steps < len(words):
         ancestors, steps = np.take_along_axis(ancestors, ancestors, axis=1), 2 * steps
-    leads_to_root = (ancestors == is_root.argmax(axis=1)[:, None]) | ~is_word
+    leads_to_root = np.take_along_axis(is_root, ancestors, axis=1) | ~is_word
     are_trees: Bool[np.ndarray, " run"] = leads_to_root.all(axis=1) & (is_root.sum(axis=1) == 1)
     return are_trees
 
@@ -90,7 +93,8 @@ def chu_liu_edmonds(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:
     at once. ValueError where the arcs allow no such tree.
     """
     heads = greedy_heads(scores)
-    if _is_tree(heads) and np.isfinite(scores[heads, np.arange(len(heads))]).all():
+    (is_tree,) = _are_trees(heads[None], np.ones((1, len(heads)), dtype=bool))
+    if is_tree and np.isfinite(scores[heads, np.arange(len(heads))]).all():
         _check_scores(scores)
         return heads
     graph = _Graph(_complex_weights(scores))
@@ -100,21 +104,6 @@ def chu_liu_edmonds(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:
     if (heads == np.arange(len(heads))).sum() > 1:
         raise ValueError(_no_tree_message(len(scores)))
     return heads
-
-
-def _is_tree(heads: Int[np.ndarray, " n"]) -> bool:
-    """Return whether there is one root and every word leads to it.
-
-    Ancestors are found by pointer doubling: 1, 2, 4, … steps up.
-    """
-    words = np.arange(len(heads))
-    roots = words[heads == words]
-    if len(roots) != 1:
-        return False
-    ancestors, steps = heads, 1
-    while steps < len(heads):
-        ancestors, steps = ancestors[ancestors], 2 * steps
-    return bool((ancestors == roots[0]).all())
 
 
 def eisner(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:
