@@ -1,5 +1,6 @@
 import json
 import pickle
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -104,6 +105,42 @@ def test_an_id_of_columns_is_not_given_twice(other, swapped):
 def test_ids_that_only_look_like_those_of_columns_are_free(annotation_id):
     other = Layer("b", (Span(annotation_id, "x", ((0, 1),)),))
     assert Document(TEXT, (Layer("a", span_columns()), other)).has_layer("b")
+
+
+@st.composite
+def _layers(draw):
+    """Layers of spans, as objects or columns; few numbers, so that ids are often taken."""
+    layers = []
+    for row in range(draw(st.integers(1, 4))):
+        prefix, first = draw(st.sampled_from("TR")), draw(st.integers(1, 12))
+        ends = draw(st.lists(st.integers(0, 6), max_size=4))
+        label = draw(st.sampled_from(["x", "x", "x", " "]))
+        spans = [Span(f"{prefix}{first + n}", label, ((0, end),)) for n, end in enumerate(ends)]
+        if draw(st.booleans()):
+            layers.append(Layer(f"{row}", span_columns(spans, prefix, first)))
+        else:
+            repeated = draw(st.lists(st.sampled_from(spans), max_size=1)) if spans else []
+            layers.append(Layer(f"{row}", (*spans, *repeated)))
+    return tuple(layers)
+
+
+@given(layers=_layers(), length=st.integers(4, 6), seen=st.booleans())
+def test_what_a_document_refuses_is_what_a_loop_over_all_annotations_finds(layers, length, seen):
+    """Whether or not other documents took some of the layers before."""
+    if seen:
+        for layer in layers:
+            with suppress(DocumentError):
+                Document("x" * 6, (layer,))
+    spans = [span for layer in layers for span in tuple(layer.spans)]
+    is_right = len({span.id for span in spans}) == len(spans)
+    is_right &= all(span.label.strip() and span.end <= length for span in spans)
+    if not is_right:
+        with pytest.raises(DocumentError):
+            Document("x" * length, layers)
+        return
+    document = Document("x" * length, layers)
+    numbers = [int(span.id[1:]) for span in spans if span.id.startswith("T")]
+    assert int(document.id_generator()("T")[1:]) > max(numbers, default=0)
 
 
 @pytest.mark.parametrize("spans", [SPANS, span_columns()])

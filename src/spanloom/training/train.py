@@ -98,7 +98,8 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
 def _with_teachers(prepared: PreparedData, model: Model) -> PreparedData:
     """Load the models that teach; a run goes on only with the same ones."""
     teachers = load_teachers(model)
-    digests = [serialization.digest_of(spec.model) for spec in teachers]
+    names = dict.fromkeys(spec.model for spec in teachers)
+    digests = [serialization.digest_of(name) for name in names]
     fingerprint = " ".join([prepared.fingerprint, *digests])
     return replace(prepared, teachers=teachers, fingerprint=fingerprint)
 
