@@ -51,7 +51,8 @@ def test_a_gate_that_lets_all_pass_changes_no_score(words, learning):
 def test_the_likeliest_of_each_sentence_are_scored_and_the_others_are_none(words):
     head = made(1.5)
     view = head.span_inputs(words, SENTENCES)
-    bounds, looks = head.candidates.bounds(SENTENCES), head.score_coarse(view)
+    bounds = head.candidates.bounds(SENTENCES)
+    looks = head.score_coarse(view, bounds)
     scores = head.score_spans(view)
     for (first, last), budget in zip(SENTENCES.tolist(), (8, 2, 9), strict=True):
         inside = [r for r, (a, b) in enumerate(bounds.tolist()) if first <= a and b <= last]
@@ -70,7 +71,8 @@ def test_gold_is_scored_however_unlikely_and_the_gate_learns_where_it_is(words):
     rows = [bounds.index([0, 2]), bounds.index([6, 9])]
     there = torch.zeros(len(bounds))
     there[rows] = 1.0
-    expected = F.binary_cross_entropy_with_logits(head.score_coarse(view), there, reduction="sum")
+    looks = head.score_coarse(view, head.candidates.bounds(SENTENCES))
+    expected = F.binary_cross_entropy_with_logits(looks, there, reduction="sum")
     torch.testing.assert_close(losses["coarse"], expected)
     scores = head.score_spans(view, gold=torch.tensor(rows))
     target = torch.zeros(len(bounds), dtype=torch.long)
@@ -86,7 +88,8 @@ def test_where_a_label_was_not_looked_for_the_gate_learns_of_gold_alone(words):
     view = head.span_inputs(words, SENTENCES)
     looked = torch.ones(12, LABELS, dtype=torch.bool)
     looked[6:, 1] = False
-    bounds, looks = head.candidates.bounds(SENTENCES).tolist(), head.score_coarse(view)
+    bounds = head.candidates.bounds(SENTENCES)
+    looks, bounds = head.score_coarse(view, bounds), bounds.tolist()
     there = [bounds.index([0, 2]), bounds.index([6, 9])]
     others = [row for row, (a, _) in enumerate(bounds) if a < 6 and row not in there]
     expected = F.softplus(-looks[there]).sum() + F.softplus(looks[others]).sum()
@@ -98,7 +101,8 @@ def test_unsure_spans_teach_the_gate_nothing(words):
     head = made(1.0)
     view = head.span_inputs(words, SENTENCES)
     unsure = SpanTargets(GOLD.bounds, torch.zeros_like(GOLD.labels), GOLD.pairs)
-    bounds, looks = head.candidates.bounds(SENTENCES).tolist(), head.score_coarse(view)
+    bounds = head.candidates.bounds(SENTENCES)
+    looks, bounds = head.score_coarse(view, bounds), bounds.tolist()
     known = [row for row, each in enumerate(bounds) if each not in ([0, 2], [6, 9])]
     expected = F.softplus(looks[known]).sum()
     torch.testing.assert_close(head.loss(view, unsure)["coarse"], expected)

@@ -74,7 +74,7 @@ def test_every_distance_has_a_vector_of_its_own_and_a_side():
     inputs = SpanInputs(words, torch.zeros(len(words), 1), sentences, sentences, neighbors)
     score = scorer.prepare(inputs, bounds, torch.ones(len(bounds), 1))
     buckets = []
-    scorer.distance_embedding.register_forward_pre_hook(lambda _, inputs: buckets.append(inputs[0]))
+    scorer._add_features = lambda hidden, features, distance, *ends: buckets.append(distance)
     score(right), score(right.flip(1))
     one, two = buckets
     assert one.tolist() == sorted(set(one.tolist()))[: len(gaps) - 1] + [one.max().item()]

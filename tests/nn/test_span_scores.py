@@ -8,12 +8,12 @@ from torch.nn import functional as F
 
 from spanloom.nn import segment_means as segment_means_module
 from spanloom.nn import span_features, spans
-from spanloom.nn.candidates import Candidates
+from spanloom.nn.candidates import Candidates, neighbors
 from spanloom.nn.feedforward import OutputFeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.segment_means import prefix_sums, segment_means
 from spanloom.nn.span_features import WordMeans
-from spanloom.nn.spans import SpanAttention, SpanProjection, SpanScorer
+from spanloom.nn.spans import SpanAttention, SpanInputs, SpanProjection, SpanScorer
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 CLOSE = {"rtol": 1e-4, "atol": 1e-5}
@@ -77,7 +77,7 @@ def test_pool_is_the_weighted_mean_of_each_stretch(seed, scale):
 
 @pytest.mark.parametrize("rows", [1, 7, 512])
 def test_the_gradient_of_means_is_that_of_a_loop(rows, monkeypatch):
-    monkeypatch.setattr(segment_means_module, "_ROWS", rows)
+    monkeypatch.setattr(segment_means_module, "_CELLS", 4 * rows)
     torch.manual_seed(rows)
     values = torch.randn(12, 3, requires_grad=True)
     weights = torch.rand(12, 1).add(0.1).requires_grad_()
@@ -89,6 +89,26 @@ def test_the_gradient_of_means_is_that_of_a_loop(rows, monkeypatch):
     expected = sum((_mean(values, weights, a, b) * way[row]).sum() for row, a, b in filled)
     for grad, wanted in zip(grads, torch.autograd.grad(expected, (values, weights)), strict=True):
         torch.testing.assert_close(grad, wanted, **CLOSE)
+
+
+@pytest.mark.parametrize("token_dim", [None, 3])
+@pytest.mark.parametrize("bounds", [[], [(3, 4)], [(9, 12), (1, 3), (2, 3)], [(0, 12)]])
+def test_a_few_spans_are_projected_without_the_words_outside(bounds, token_dim, monkeypatch):
+    projection = SpanProjection(5, 16, 2, token_dim=token_dim)
+    words, weights, tokens = torch.randn(12, 5), torch.rand(12, 1) + 0.1, torch.randn(12, 3)
+    sentences = torch.tensor([[0, 12]])
+    tokens = None if token_dim is None else tokens
+    inputs = SpanInputs(words, weights, sentences, sentences, neighbors(sentences), tokens=tokens)
+    bounds = torch.tensor(bounds, dtype=torch.long).reshape(-1, 2)
+    num_words, linear = [], projection.words.forward
+    monkeypatch.setattr(
+        projection.words, "forward", lambda x: num_words.append(len(x)) or linear(x)
+    )
+    expected = projection.project(inputs, bounds).detach()
+    with torch.no_grad():
+        torch.testing.assert_close(projection.project(inputs, bounds), expected, **CLOSE)
+    inside = {word for start, end in bounds.tolist() for word in range(start, end)}
+    assert num_words == [12, len(inside)]
 
 
 def test_a_light_word_among_thousands_of_heavy_ones_keeps_its_vector():

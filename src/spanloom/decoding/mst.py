@@ -15,6 +15,7 @@ from jaxtyping import Bool, Complex, Float, Int
 RunDecoder = Callable[
     [Float[np.ndarray, "run n n"], Int[np.ndarray, " run"]], Int[np.ndarray, "run n"]
 ]
+Weights = Float[np.ndarray, "heads n"] | Complex[np.ndarray, "heads n"]
 
 
 def greedy_runs(
@@ -88,22 +89,32 @@ def chu_liu_edmonds(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:
     The single root is enforced as in Stanojević and Cohen (2021), who subtract from each root arc a
     constant that exceeds any sum of scores, so that a tree with fewer roots always wins. Here the
     constant is the real part of a complex number and the score its imaginary part: numpy compares
-    real parts first, so the constant acts as infinite, and scores lose no precision to it. If the
-    best heads of all words form a tree, as they mostly do for a confident model, they are returned
-    at once. ValueError where the arcs allow no such tree.
+    real parts first, so the constant acts as infinite, and scores lose no precision to it. That
+    contracts a cycle for almost every word, so what costs less is tried first: the best heads of
+    all words, which mostly form a tree, and the best tree with any number of roots, which mostly
+    has one. ValueError where the arcs allow no tree with one root.
     """
     heads = greedy_heads(scores)
     (is_tree,) = _are_trees(heads[None], np.ones((1, len(heads)), dtype=bool))
     if is_tree and np.isfinite(scores[heads, np.arange(len(heads))]).all():
         _check_scores(scores)
         return heads
-    graph = _Graph(_complex_weights(scores))
-    for word in range(len(scores)):
+    for weights_of in (_arc_weights, _complex_weights):
+        heads = _best_tree(weights_of(scores))
+        if _num_roots(heads) <= 1:
+            return heads
+    raise ValueError(_no_tree_message(len(scores)))
+
+
+def _best_tree(weights: Weights) -> Int[np.ndarray, " n"]:
+    graph = _Graph(weights)
+    for word in range(graph.n):
         graph.settle(word)
-    heads = graph.heads()
-    if (heads == np.arange(len(heads))).sum() > 1:
-        raise ValueError(_no_tree_message(len(scores)))
-    return heads
+    return graph.heads()
+
+
+def _num_roots(heads: Int[np.ndarray, " n"]) -> int:
+    return int((heads == np.arange(len(heads))).sum())
 
 
 def eisner(scores: Float[np.ndarray, "n n"]) -> Int[np.ndarray, " n"]:
@@ -134,15 +145,21 @@ def _no_tree_message(n: int) -> str:
     return f"scores of arcs: no tree with one root over {n} words; too many are minus infinity"
 
 
-def _complex_weights(scores: Float[np.ndarray, "n n"]) -> Complex[np.ndarray, "heads n"]:
+def _arc_weights(scores: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "heads n"]:
     """Return the weights of arcs from words and, in the last row, from an artificial root."""
     _check_scores(scores)
     n = len(scores)
-    arc_scores = np.vstack([scores, scores.diagonal()[None]]).astype(np.float64)
-    arc_scores[np.arange(n), np.arange(n)] = -np.inf
-    is_allowed = arc_scores > -np.inf
-    weights = np.where(is_allowed, 1j * np.where(is_allowed, arc_scores, 0.0), complex(-np.inf))
-    weights.real[n] -= 1
+    weights = np.vstack([scores, scores.diagonal()[None]]).astype(np.float64)
+    weights[np.arange(n), np.arange(n)] = -np.inf
+    return weights
+
+
+def _complex_weights(scores: Float[np.ndarray, "n n"]) -> Complex[np.ndarray, "heads n"]:
+    """Return the same weights as imaginary parts, with an arc of the root as the last resort."""
+    arc_weights = _arc_weights(scores)
+    is_allowed = arc_weights > -np.inf
+    weights = np.where(is_allowed, 1j * np.where(is_allowed, arc_weights, 0.0), complex(-np.inf))
+    weights.real[-1] -= 1
     return weights
 
 
@@ -154,7 +171,7 @@ class _Graph:
     them, the cycles.
     """
 
-    def __init__(self, weights: Complex[np.ndarray, "heads n"]) -> None:
+    def __init__(self, weights: Weights) -> None:
         self.n = n = weights.shape[1]
         self.weights = weights
         # the arc between words that each arc between slots represents, as head · n + word

@@ -24,19 +24,19 @@ class Candidates:
 
     def bounds(self, sentences: Int[Tensor, "sentence 2"]) -> Int[Tensor, "span 2"]:
         """Return the bounds of all candidates."""
-        starts_by_width = self.starts(sentences)
-        start = torch.cat(starts_by_width)
-        widths = torch.arange(1, len(starts_by_width) + 1, device=start.device)
-        counts = torch.tensor([len(same) for same in starts_by_width], device=start.device)
-        return torch.stack([start, start + widths.repeat_interleave(counts)], dim=1)
+        words_left = _words_left(sentences)
+        extra_words, start = self._fits(words_left).nonzero().unbind(-1)
+        return torch.stack([start, start + extra_words + 1], dim=1)
 
     def starts(self, sentences: Int[Tensor, "sentence 2"]) -> list[Int[Tensor, " _"]]:
         """Return, for each width from 1 up, the words at which a candidate of that width starts."""
         words_left = _words_left(sentences)
+        return [fits.nonzero()[:, 0] for fits in self._fits(words_left)] or [words_left]
+
+    def _fits(self, words_left: Int[Tensor, " word"]) -> Bool[Tensor, "extra word"]:
+        """Return whether each span of 0, 1, … more words than its first ends in its sentence."""
         max_width = min(self.max_width, int(words_left.max())) if len(words_left) else 0
-        if not max_width:
-            return [words_left]
-        return [(words_left > extra_words).nonzero()[:, 0] for extra_words in range(max_width)]
+        return words_left > torch.arange(max_width, device=words_left.device)[:, None]
 
     def index(
         self, bounds: Int[Tensor, "gold 2"], sentences: Int[Tensor, "sentence 2"]
@@ -48,9 +48,8 @@ class Candidates:
         extra_words = bounds[:, 1] - bounds[:, 0] - 1
         is_candidate = (extra_words >= 0) & (extra_words < self.max_width)
         is_candidate &= extra_words < words_left[bounds[:, 0]]
-        steps = torch.arange(min(self.max_width, int(words_left.max())), device=words_left.device)
         # candidate index by (extra words, first word), valid where that is a candidate
-        index = (words_left[None] > steps[:, None]).flatten().cumsum(0) - 1
+        index = self._fits(words_left).flatten().cumsum(0) - 1
         cell = (extra_words * len(words_left) + bounds[:, 0]) * is_candidate
         return torch.where(is_candidate, index[cell], -1)
 

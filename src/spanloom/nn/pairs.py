@@ -187,32 +187,35 @@ class PairScorer(BasePairScorer):
         gap, distance = self._bucket_gap(spans.bounds, pairs)
         first = head + tail
         first += self.product(head * tail).float()  # in place: memory takes most of the time
-        first += self.distance_embedding(distance)
         if spans.context is not None:
             first += spans.context(gap)
-        if spans.inputs.features is not None:
-            first_words = spans.bounds[pairs[:, 0], 0], spans.bounds[pairs[:, 1], 0]
-            first += self._embed_features(spans.inputs.features, *first_words)
+        first_words = spans.bounds[pairs[:, 0], 0], spans.bounds[pairs[:, 1], 0]
+        self._add_features(first, spans.inputs.features, distance, *first_words)
         scores: Tensor = self.output(first).float()
         if spans.mentions is None:
             return scores
         return scores + (spans.mentions[pairs[:, 0]] + spans.mentions[pairs[:, 1]])[:, None]
 
-    def _embed_features(
-        self, features: CorefFeatures, head: Int[Tensor, " pair"], tail: Int[Tensor, " pair"]
-    ) -> Float[Tensor, "pair hidden"] | float:
-        """Return the speaker and genre embeddings of pairs; head and tail are their first words."""
-        hidden: Float[Tensor, "pair hidden"] | float = 0.0
-        if self.speaker_embedding is not None:
+    def _add_features(
+        self,
+        hidden: Float[Tensor, "pair hidden"],
+        features: CorefFeatures | None,
+        distance: Int[Tensor, " pair"],
+        head: Int[Tensor, " pair"],
+        tail: Int[Tensor, " pair"],
+    ) -> None:
+        """Add the embeddings of distance, speakers and genre; head and tail are first words."""
+        table, row = self.distance_embedding.weight, distance
+        if features is not None and self.speaker_embedding is not None:
             head_speaker, tail_speaker = features.speaker_ids[head], features.speaker_ids[tail]
             is_unknown = (head_speaker == 0) | (tail_speaker == 0)
             case = torch.where(head_speaker == tail_speaker, 1, 2).masked_fill(is_unknown, 0)
-            hidden = hidden + self.speaker_embedding(case)
-        return (
-            hidden
-            if self.genre_embedding is None
-            else hidden + self.genre_embedding(features.genre_ids[head])
-        )
+            # one row for each distance with each case, so that a pair reads one instead of two
+            table = (table[:, None] + self.speaker_embedding.weight).flatten(0, 1)
+            row = row * _SPEAKER_CASES + case
+        hidden += gather_rows(table, row)
+        if features is not None and self.genre_embedding is not None:
+            hidden += self.genre_embedding(features.genre_ids[head])
 
     def _bucket_gap(
         self, bounds: Int[Tensor, "span 2"], pairs: Int[Tensor, "pair 2"]

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-_ROWS = 512  # segments at a time on a CPU: what a cache holds
+_CELLS = 98_304  # numbers of segments at a time on a CPU: what a cache holds
 
 
 def prefix_sums(
@@ -42,7 +42,7 @@ class _SegmentMeans(torch.autograd.Function):
     def forward(ctx: Any, sums: Tensor, bounds: Tensor) -> Tensor:
         ctx.save_for_backward(sums, bounds)
         means = sums.new_empty(len(bounds), sums.shape[1] - 1, dtype=torch.float)
-        for rows in _slices(bounds):
+        for rows in _slices(bounds, sums.shape[1]):
             segment_sums, weight = _segment_sums(sums, bounds[rows])
             means[rows] = segment_sums / weight
         return means
@@ -52,7 +52,7 @@ class _SegmentMeans(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         sums, bounds = ctx.saved_tensors
         total = torch.zeros_like(sums)
-        for rows in _slices(bounds):
+        for rows in _slices(bounds, sums.shape[1]):
             start, end = bounds[rows].unbind(-1)
             segment_sums, weight = _segment_sums(sums, bounds[rows])
             by_sum = grad[rows].double() / weight
@@ -71,8 +71,8 @@ def _segment_sums(sums: Tensor, bounds: Tensor) -> tuple[Tensor, Tensor]:
     return segment_sums[:, :-1], weight.masked_fill(weight == 0, 1.0)
 
 
-def _slices(bounds: Tensor) -> Iterator[slice]:
+def _slices(bounds: Tensor, num_columns: int) -> Iterator[slice]:
     """Yield slices of all rows: a GPU takes all at once."""
-    step = len(bounds) if bounds.is_cuda else _ROWS
+    step = len(bounds) if bounds.is_cuda else max(1, _CELLS // num_columns)
     for row in range(0, len(bounds), max(1, step)):
         yield slice(row, row + step)

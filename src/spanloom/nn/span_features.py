@@ -18,6 +18,7 @@ from spanloom.nn.segment_means import prefix_sums, segment_means
 from spanloom.nn.span_bags import SpanBags, are_narrow, narrow_means
 
 CHUNK = 2_048  # candidates scored at a time where no gradient is kept: what a cache holds
+_BAG_DIM = 16  # of narrower vectors a bag's indices cost more than what it saves
 _SPARSE = 8  # a width whose spans start at fewer than one word in so many is cheaper to gather
 
 
@@ -51,7 +52,8 @@ class SpanFeatures:
         Without gradients one sum per span adds its vectors and its words' shares of its content,
         where spans are narrow; other contents are differences of prefix sums.
         """
-        if not torch.is_grad_enabled() and are_narrow(bounds):
+        is_wide = self.first.shape[1] >= _BAG_DIM
+        if is_wide and not torch.is_grad_enabled() and are_narrow(bounds):
             return self._bags(bounds)
         start, end = bounds.unbind(-1)
         ends = gather_rows(self.first, start) + gather_rows(self.last, end - 1)

@@ -87,18 +87,21 @@ class SpanRelation(nn.Module):
         ``coarse_scores`` are computed here unless they are handed in.
         """
         if self.coarse_scorer is not None:
-            coarse_scores = self.score_coarse(inputs) if coarse_scores is None else coarse_scores
-            return self._score_survivors(self.coarse_scorer, inputs, coarse_scores, gold)
+            bounds = self.candidates.bounds(inputs.sentences)
+            if coarse_scores is None:
+                coarse_scores = self.score_coarse(inputs, bounds)
+            return self._score_survivors(self.coarse_scorer, inputs, bounds, coarse_scores, gold)
         starts = self.candidates.starts(inputs.sentences)
         scores: Tensor = self.spans(self.spans.spans_of(inputs), starts)
         return scores
 
-    def score_coarse(self, inputs: SpanInputs) -> Float[Tensor, " span"]:
-        """Return the coarse scorer's log-odds of all candidates."""
+    def score_coarse(
+        self, inputs: SpanInputs, bounds: Int[Tensor, "span 2"]
+    ) -> Float[Tensor, " span"]:
+        """Return the coarse scorer's log-odds of all candidates, which have these bounds."""
         assert self.coarse_scorer is not None, "the head has no coarse scorer"
-        starts = self.candidates.starts(inputs.sentences)
         coarse_scores: Tensor = self.coarse_scorer(
-            inputs.words, inputs.weights, starts, inputs.tokens
+            inputs.words, inputs.weights, bounds, inputs.tokens
         )
         return coarse_scores
 
@@ -106,12 +109,12 @@ class SpanRelation(nn.Module):
         self,
         coarse_scorer: CoarseSpanScorer,
         inputs: SpanInputs,
+        bounds: Int[Tensor, "span 2"],
         coarse_scores: Float[Tensor, " span"],
         gold: Int[Tensor, " gold"] | None,
     ) -> Float[Tensor, "span label"]:
         """Score in full the spans that coarse pruning keeps; the others get "none"."""
-        sentences, bounds = inputs.sentences, self.candidates.bounds(inputs.sentences)
-        kept = coarse_scorer.select(coarse_scores, self.candidates, bounds, sentences, gold)
+        kept = coarse_scorer.select(coarse_scores, self.candidates, bounds, inputs.sentences, gold)
         kept_scores = self.score_bounds(inputs, bounds[kept])
         pruned_scores = kept_scores.new_full((kept_scores.shape[1],), _PRUNED_SCORE)
         pruned_scores[0] = 0.0
@@ -122,7 +125,7 @@ class SpanRelation(nn.Module):
         bounds = self.candidates.bounds(inputs.sentences)
         if self.coarse_scorer is None:
             return ScoredSpans(self.score_spans(inputs), bounds, inputs.pair_groups)
-        scores, sentences = self.score_coarse(inputs), inputs.sentences
+        scores, sentences = self.score_coarse(inputs, bounds), inputs.sentences
         bounds = bounds[self.coarse_scorer.select(scores, self.candidates, bounds, sentences)]
         return ScoredSpans(self.score_bounds(inputs, bounds), bounds, inputs.pair_groups)
 
@@ -176,7 +179,7 @@ class SpanRelation(nn.Module):
         target = torch.zeros(len(bounds), dtype=torch.long, device=bounds.device)
         gold_labels = torch.where(gold.labels > 0, gold.labels, UNKNOWN)
         target[gold_index[is_candidate]] = gold_labels[is_candidate]
-        coarse_scores = None if self.coarse_scorer is None else self.score_coarse(inputs)
+        coarse_scores = None if self.coarse_scorer is None else self.score_coarse(inputs, bounds)
         scores = self.score_spans(inputs, coarse_scores, gold_index[is_candidate])
         scores, attribute_scores = scores.tensor_split([self.spans.labels], dim=-1)
         label_mask = None if gold.label_mask is None else gold.label_mask[bounds[:, 0]]

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from spanloom.cancellation import checkpoint
 from spanloom.nn.attributes import AttributeSizes
@@ -23,6 +24,7 @@ from spanloom.nn.segment_means import prefix_sums, segment_means
 from spanloom.nn.span_features import CHUNK, SpanFeatures, chunks_of
 from spanloom.tensors import CorefFeatures, SpanVectors
 
+_COARSE_CHUNK = 65_536  # spans to which the coarse scorer gives a number at a time
 _CLAMP = 10.0  # of attention scores; e^-20 is still exact in the prefix sums' double precision
 
 
@@ -117,8 +119,20 @@ class SpanProjection(nn.Module):
     def project(
         self, inputs: SpanInputs, bounds: Int[Tensor, "span 2"]
     ) -> Float[Tensor, "span hidden"]:
-        """Return the layer's output for each span of some inputs."""
-        return self.features_of(inputs).gather(bounds)
+        """Return the layer's output for each span of some inputs.
+
+        Without gradients only the words of spans are projected, if these are less than half.
+        """
+        if torch.is_grad_enabled() or self.boundary_context is not None:
+            return self.features_of(inputs).gather(bounds)
+        is_inside = _are_inside(bounds, len(inputs.words))
+        kept = is_inside.nonzero()[:, 0]
+        if 2 * len(kept) >= len(is_inside):
+            return self.features_of(inputs).gather(bounds)
+        tokens = None if inputs.tokens is None else inputs.tokens[kept]
+        features = self.features(inputs.words[kept], inputs.weights[kept], tokens=tokens)
+        num_before = F.pad(is_inside.cumsum(0), (1, 0))  # kept words before each word
+        return features.gather(num_before[bounds])
 
     def features_of(self, inputs: SpanInputs) -> SpanFeatures:
         """Project each word of some inputs to what it adds to spans."""
@@ -146,6 +160,14 @@ class SpanProjection(nn.Module):
             last = last + gather_rows(torch.cat([edge_after, after]), neighbors[:, 1] + 1)
         widths = None if self.width_embedding is None else self.width_embedding.weight
         return SpanFeatures(first, last, contents, weights, widths)
+
+
+def _are_inside(bounds: Int[Tensor, "span 2"], num_words: int) -> Bool[Tensor, " word"]:
+    """Return which words any of the spans has."""
+    steps = bounds.new_zeros(num_words + 1)
+    ones = torch.ones_like(bounds[:, 0])
+    steps.index_add_(0, bounds[:, 0], ones).index_add_(0, bounds[:, 1], ones, alpha=-1)
+    return steps[:-1].cumsum(0) > 0
 
 
 def span_vectors(inputs: SpanInputs, bounds: Int[Tensor, "span 2"]) -> Float[Tensor, "span vector"]:
@@ -266,9 +288,9 @@ class CoarseSpanScorer(nn.Module):
         self,
         words: Float[Tensor, "word dim"],
         weights: Float[Tensor, "word 1"],
-        starts: Sequence[Int[Tensor, " _"]],
+        bounds: Int[Tensor, "span 2"],
         tokens: Float[Tensor, "word token"] | None = None,
     ) -> Float[Tensor, " span"]:
-        """Return the log-odds of the spans of width 1, then 2, … (``starts`` per width)."""
+        """Return the log-odds of the spans ``bounds``."""
         features = self.linear.features(words, weights, tokens=tokens)
-        return torch.cat(list(features.blocks(starts)))[:, 0]
+        return torch.cat([features.gather(some)[:, 0] for some in bounds.split(_COARSE_CHUNK)])
