@@ -17,8 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 Bounds = tuple[int, int]
 Answer = tuple[int, int, float]  # start, end, score
@@ -189,52 +188,55 @@ def _chart_decode(
         if cell not in span_at or weights[i] > weights[span_at[cell]]:
             span_at[cell] = i
     best, split = _fill_chart(len(boundaries), {cell: weights[i] for cell, i in span_at.items()})
-    selected, agenda = [], _top_cells(best, len(boundaries))
+    selected, agenda = [], _top_cells(best)
     while agenda:
         start, end = agenda.pop()
-        if best[end - start][start] == 0:
+        if best[end - start, end] == 0:
             continue
         if (start, end) in span_at:
             selected.append(span_at[start, end])
         if end - start > 1:
-            middle = start + int(split[end - start][start])
+            middle = start + int(split[end - start, end])
             agenda += [(start, middle), (middle, end)]
     return selected
 
 
 def _fill_chart(
     n: int, weights: dict[Bounds, float]
-) -> tuple[list[npt.NDArray[np.float64]], list[npt.NDArray[np.intp]]]:
+) -> tuple[Float[np.ndarray, "width n"], Int[np.ndarray, "width n"]]:
     """Return the largest weight inside each cell, and the width of the first part of its split.
 
-    Both are lists by width of arrays by start; a cell is a pair of the ``n`` boundaries.
+    A cell is a pair of the ``n`` boundaries; both have a row for each width, from 0, and a column
+    for each end. The weights are kept by start, too, so that the sums of all splits of all cells of
+    one width are those of two blocks.
     """
     max_width = max(end - start for start, end in weights)
-    best = [np.zeros(n - width) for width in range(max_width + 1)]
-    split = [np.ones(n - width, dtype=np.intp) for width in range(max_width + 1)]
+    by_start, by_end = np.zeros((2, max_width + 1, n))
+    split = np.ones((max_width + 1, n), dtype=np.intp)
     for (start, end), weight in weights.items():
-        best[end - start][start] = weight
+        by_end[end - start, end] = weight
+    by_start[1, : n - 1] = by_end[1, 1:]
     for width in range(2, max_width + 1):
-        best_split = best[1][: n - width] + best[width - 1][1:]
-        for first_width in range(2, width):
-            first = best[first_width][: n - width]
-            second = best[width - first_width][first_width : first_width + n - width]
-            sums = first + second
-            split[width][sums > best_split] = first_width
-            np.maximum(best_split, sums, out=best_split)
-        best[width] += best_split
-    return best, split
+        sums = by_start[1:width, : n - width] + by_end[width - 1 : 0 : -1, width:]
+        split[width, width:] = 1 + sums.argmax(axis=0)  # of equal sums the first
+        by_end[width, width:] += sums.max(axis=0)
+        by_start[width, : n - width] = by_end[width, width:]
+    return by_end, split
 
 
-def _top_cells(best: list[npt.NDArray[np.float64]], n: int) -> list[Bounds]:
-    """Return the adjacent cells that cover all ``n`` boundaries with the largest total weight."""
-    sums, widths = [0.0], [0]
+def _top_cells(best: Float[np.ndarray, "width n"]) -> list[Bounds]:
+    """Return the adjacent cells that cover all boundaries with the largest total weight.
+
+    ``best`` is the largest weight inside each cell, by width and end.
+    """
+    max_width, n = len(best) - 1, best.shape[1]
+    sums, widths = np.zeros(n), [0]
     for end in range(1, n):
-        candidates = range(1, min(len(best) - 1, end) + 1)
-        widths.append(
-            max(candidates, key=lambda width: sums[end - width] + best[width][end - width])
-        )
-        sums.append(sums[end - widths[end]] + float(best[widths[end]][end - widths[end]]))
+        num_widths = min(max_width, end)
+        before = sums[end - num_widths : end][::-1]
+        totals = before + best[1 : num_widths + 1, end]
+        widths.append(1 + int(totals.argmax()))
+        sums[end] = totals.max()
     cells = []
     end = n - 1
     while end:
