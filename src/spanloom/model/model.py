@@ -46,12 +46,12 @@ from spanloom.model.evaluation import (
 from spanloom.model.network import Network
 from spanloom.model.plan import Plan, output_layers
 from spanloom.model.precision import ComputeConfig
-from spanloom.model.stretches import cut_stretches
+from spanloom.model.stretches import FIRST_WORDS, cut_stretches
 from spanloom.tasks._base import Report, Task
 from spanloom.tensors import HeadInputs
 from spanloom.tokenization import WordBounds, WordTokenizer
 
-BATCH_WORDS = 1024  # words through encoder and heads at once: about what a cache holds
+BATCH_WORDS = 4096  # words through encoder and heads at once
 _INSTANCE_WINDOWS = 64  # of tasks that look across windows: what memory allows
 _LOG = logging.getLogger("spanloom.model")  # writes to stderr unless a program configures it
 
@@ -182,7 +182,7 @@ class Model:
         one part of it.
         """
         tasks, layers = self._check_tasks(names), self.layers
-        for stretch in cut_stretches(documents, words=words):
+        for stretch in cut_stretches(documents, words=min(words, FIRST_WORDS)):
             yield from self._annotate(stretch, tasks, layers, words, with_tokens=with_tokens)
 
     def annotate_stretch(
