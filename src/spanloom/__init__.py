@@ -66,6 +66,8 @@ _LOCATIONS = {
 
 def __getattr__(name: str) -> object:
     """Import a public name from its module."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("spanloom")
     if name not in __all__:
         raise AttributeError(f"module 'spanloom' has no attribute {name!r}")
     module, attribute = _LOCATIONS.get(name, ("spanloom.document", name))

@@ -183,6 +183,9 @@ def test_without_a_model_the_default_one_annotates(spanloom, home, fails, monkey
 MISTAKES = {
     "nosuch.txt": (1, "nosuch.txt: no such file or folder"),
     "no/such": (1, "no/such: no such file or folder"),
+    "nosuch.parquet": (1, "nosuch.parquet: no such file or folder"),
+    "nosuch.CoNLLU": (1, "nosuch.CoNLLU: no such file or folder"),
+    "nosuch.jsonl.gz": (1, "nosuch.jsonl.gz: no such file or folder"),
     "{tmp}/latin1.txt": (1, "latin1.txt:2: byte 7 (0xe9) is not utf-8"),
     "{tmp}/broken.jsonl": (1, "broken.jsonl:1: not a document"),
     "{tmp}/empty": (1, "empty: no documents"),

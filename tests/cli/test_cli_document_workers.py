@@ -82,7 +82,7 @@ def test_convert_says_what_is_lost_and_where_a_mistake_is(spanloom, corpus, line
     with lines.open("a", encoding="utf-8") as file:
         file.writelines(line % number for number in range(30))
     told = both(spanloom, "convert", lambda count: (lines, tmp_path / count, "--strict"))
-    assert (told.exit_code, "has no place for 30 scores" in told.stderr) == (1, True)
+    assert (told.exit_code, "has no place for scores: 30" in told.stderr) == (1, True)
     with lines.open("a", encoding="utf-8") as file:
         file.write("{}\n")
     told = both(spanloom, "convert", lambda count: (lines, tmp_path / f"{count}.jsonl"))

@@ -64,7 +64,7 @@ def test_convert_mistakes(fails, home, tmp_path):
 def test_view_draws_one_document_or_many(spanloom, home, tmp_path):
     page = tmp_path / "page.html"
     result = spanloom("view", home / "corpus/dev/dev0.ann", "-o", page)
-    assert result.stdout == f"{page}: 1 documents; open it in a browser\n"
+    assert result.stdout == f"{page}: 1 document; open it in a browser\n"
     assert "Reagent" in page.read_text(encoding="utf-8")
     many = spanloom("view", home / "corpus/dev", home / "corpus/train", "-o", page)
     assert ": 8 documents" in many.stdout
@@ -111,7 +111,7 @@ def test_check_sees_whether_spans_nest(spanloom, tmp_path, second, nested):
 
 
 def test_check_mistakes(fails, home, tmp_path):
-    assert "found none" in fails("check", tmp_path / "no", code=1)
+    assert "no such file or folder" in fails("check", tmp_path / "no", code=1)
     assert "no documents" in fails("check", tmp_path, code=1)
     both = ("--recipe", "r.yaml", "-m", "m")
     assert "say one of them" in fails("check", home / "corpus", *both, code=2)

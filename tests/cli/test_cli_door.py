@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 import tiny
@@ -48,6 +49,13 @@ sys.exit(", ".join(each for each in ("torch", "transformers", "spacy") if each i
     result = python(code, corpus, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert {"c.jsonl", "corpus.spanloom.html", "recipe.yaml"} <= set(os.listdir(tmp_path))
+
+
+def test_the_versions_are_those_of_the_packages(spanloom):
+    result = spanloom("--version")
+    assert result.exit_code == 0
+    assert f"torch {version('torch')}\n" in result.stdout
+    assert result.stdout.startswith(f"spanloom {package.__version__}\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -109,7 +109,7 @@ def test_labels_and_layers_the_model_lacks_are_told(evaluate, fails, home, tmp_p
     (tmp_path / "b.txt").write_text("add water", encoding="utf-8")
     result = evaluate(tmp_path, "--json")
     assert "labels unknown to the model, counted as missed: Drink" in result.stderr
-    assert "1 of 2 documents lack layer 'main', unscored" in result.stderr
+    assert "without layer 'main', unscored: 1 of 2 documents" in result.stderr
     counts = json.loads(result.stdout)["tasks"]["steps"]["spans"]["labels"]["Drink"]
     assert (counts["gold"], counts["hits"]) == (1, 0)
     (tmp_path / "a.ann").unlink()

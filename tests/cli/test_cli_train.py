@@ -242,4 +242,4 @@ def test_init_mistakes(fails, tmp_path):
     assert "without annotations to learn from" in fails(
         "init", tmp_path / "bare", "-o", tmp_path / "r", code=1
     )
-    assert "found none" in fails("init", tmp_path / "no", "-o", tmp_path / "r", code=1)
+    assert "no such file or folder" in fails("init", tmp_path / "no", "-o", tmp_path / "r", code=1)

@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from spanloom.config.options import Options, validate_options
 from spanloom.config.recipe import Recipe, dumps, load, loads
 from spanloom.config.specs import EmbedderSpec, LearningRates, StageSpec, TaskSpec
 from spanloom.config.tokenization import TokenizationSpec
+from spanloom.config.yaml import SourceLocation
 from spanloom.errors import RecipeError
 from spanloom.training.auto_recipe import with_comments
 
@@ -150,6 +152,7 @@ def test_commented_explains_every_key_of_the_frame():
         (TEXT, "", "r.yaml: expected a mapping with the keys trunk"),
         (TEXT, "[]", "r.yaml: expected a mapping with the keys trunk"),
         (TEXT, "a: 1", r"r.yaml:1: a: unknown key .* \(and 3 more\)"),
+        ("epochs: 8", "epoch: 8", r"unknown key; did you mean 'epochs'\? \(known: [^)]*\)$"),
     ],
 )
 def test_what_is_wrong_is_told_with_line_and_choices(old, new, told):
@@ -269,3 +272,12 @@ def test_the_frame_describes_every_key():
         TokenizationSpec,
     ):
         assert all(field.description for field in model.model_fields.values()), model
+
+
+def test_a_value_of_several_types_is_one_problem_with_all_of_them():
+    class Budget(Options):
+        spans: Literal["all"] | Annotated[float, Field(gt=0)] = "all"
+
+    with pytest.raises(RecipeError) as error:
+        validate_options(Budget, {"spans": "none"}, SourceLocation("r.yaml"))
+    assert str(error.value) == "r.yaml: spans: expected 'all' or a valid number, got 'none'"

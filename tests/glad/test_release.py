@@ -90,7 +90,7 @@ def test_a_released_model_is_scored_again_where_its_recipe_says_more(home, tmp_p
     assert json.loads(last)["command"] == f"spanloom glad rescore {out} --tasks names"
     assert {name: (out / name).read_bytes() for name in kept} == before
     assert (
-        (out / serialization.LICENCE)
+        (out / serialization.LICENSE)
         .read_text(encoding="utf-8")
         .startswith("Attribution-ShareAlike")
     )

@@ -40,10 +40,10 @@ def test_the_card_and_the_licence_are_those_of_its_results(model, recipe):
 
 def test_its_licence_is_the_strictest_of_its_data_and_told_wherever_one_looks(recipe):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["license"] == f"Apache-2.0 AND {release.LICENCE.upper()}"
+    assert project["license"] == f"Apache-2.0 AND {release.LICENSE.upper()}"
     for pattern in project["license-files"]:
         assert list(ROOT.glob(pattern)), pattern
-    whole = (serialization.default() / serialization.LICENCE).read_text(encoding="utf-8")
+    whole = (serialization.default() / serialization.LICENSE).read_text(encoding="utf-8")
     assert whole.startswith("Attribution-ShareAlike 4.0 International\n")
     assert "Section 8 -- Interpretation." in whole
     assert all(cards.load(Path(each).name).may_share_weights for each in recipe.all_sources)

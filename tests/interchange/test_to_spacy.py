@@ -54,7 +54,8 @@ def test_everything_that_has_a_place_is_there(document):
     words = [token for token in doc if not token.is_space]
     assert [(token.idx, token.idx + len(token)) for token in words] == WORDS
     assert [token.pos_ for token in words] == TAGS
-    assert [token.dep_ for token in words] == LABELS
+    assert [token.dep_ for token in words] == [{"root": "ROOT"}.get(dep, dep) for dep in LABELS]
+    assert [sentence.root.dep_ for sentence in doc.sents] == ["ROOT", "ROOT"]
     assert [words.index(token.head) for token in words] == HEADS
     assert [sentence.text.strip() for sentence in doc.sents] == ["Ada met  Bob.", "He left."]
     assert [(entity.text, entity.label_) for entity in doc.ents] == [

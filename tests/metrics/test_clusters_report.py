@@ -190,7 +190,7 @@ def test_absent_gold_is_not_scored_and_absent_prediction_is_all_missed():
     found = score([gold, bare], [gold.unannotated(), bare], "coref")
     assert (found.documents, found.not_annotated) == (1, 1)
     assert (found.clusters.muc.recall_den, found.clusters.average) == (2, 0.0)
-    assert "not scored: 1 documents" in found.to_table()
+    assert "not scored: 1 document" in found.to_table()
     with pytest.raises(LayerError, match="no layer 'coref'"):
         score([bare], [bare], "coref")
     with pytest.raises(DataError, match="predicted: no document 'a'"):

@@ -107,6 +107,14 @@ def test_one_task_predicts_the_layer_that_it_learnt(model):
     assert layer == replace(next(model.annotate([document], ["steps"]))["steps"], name="main")
 
 
+def test_a_layer_that_a_task_wrote_is_scored_against_that_task(model):
+    documents = [Document(text, name=str(row)) for row, text in enumerate(texts(3))]
+    written = list(model.annotate(documents, ["steps", "names"]))
+    reports = model.evaluate(written)
+    assert reports.keys() >= {"steps", "names"}
+    assert all(reports[name].spans.micro.f1 == 1 for name in ("steps", "names"))
+
+
 @pytest.mark.parametrize(
     ("learnt", "written"),
     [

@@ -19,7 +19,7 @@ def trunk(**options):
 
 def test_a_model_of_ones_own_claims_no_licence_no_language_and_no_use(model, home):
     text = told(model)
-    assert model_card.licence(text) is None
+    assert model_card.weights_license(text) is None
     assert not any(word in text for word in ("language:", "base_model:", "Intended use", "Limits"))
     assert "- The encoder below all layers: `encoder`, pre-trained; its licence is its own" in text
     assert str(home) not in text

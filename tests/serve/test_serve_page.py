@@ -38,7 +38,7 @@ def test_limits_are_those_that_hold():
 
 
 def test_a_card_tells_licence_and_scores():
-    assert model_card.licence(CARD) == "cc-by-sa-4.0"
+    assert model_card.weights_license(CARD) == "cc-by-sa-4.0"
     assert list(model_card.tables(CARD)) == [
         {"task": "ner", "dataset": "wnut17", "license": "cc-by-4.0", "test": "spans 45.00"},
         {
@@ -53,5 +53,5 @@ def test_a_card_tells_licence_and_scores():
 
 def test_a_card_may_tell_nothing():
     for text in ("", "# A model\n", "---\ntags: [a]\n---\nlicense: none\n", "| a\n|\n||\n"):
-        assert model_card.licence(text) is None
+        assert model_card.weights_license(text) is None
         assert not [row for row in model_card.tables(text) if any(row.values())]

@@ -240,8 +240,8 @@ def test_a_report_is_told_in_numbers_and_in_words():
     assert told["unscored_relations"] == told["not_annotated"] == 1
     table = report.to_table().splitlines()
     assert table[:3] == [
-        "layer main: 1 documents",
-        "without this layer, not scored: 1 documents",
+        "layer main: 1 document",
+        "without this layer, not scored: 1 document",
         "with an end that is no span, not scored: 1 relations",
     ]
     assert table[4].startswith("relations (last words and label): F1 0.00")

@@ -27,7 +27,7 @@ def test_spans_and_links_are_handed_over_by_their_places():
         "score": 0.91,
         "about": ["#1 AnnotatorNotes: founded 1791"],
         "fragments": [[4, 40]],
-        "colour": number("organization"),
+        "color": number("organization"),
     }
     assert side["links"][1] == {"id": "R2", "layer": 0, "label": "in", "source": 0, "target": 1}
     assert side["links"][0]["score"] == 0.8
@@ -73,7 +73,7 @@ def test_mentions_of_a_cluster_have_its_number_and_colour():
     spans = only(drawn.coreference())["spans"]
     assert [span.get("cluster") for span in spans] == [1, 2, 2, 1, 2, 3, 2, 3]
     assert [span["caption"] for span in spans[:2]] == ["1", "2"]
-    assert spans[0]["colour"] == spans[3]["colour"] != spans[1]["colour"]
+    assert spans[0]["color"] == spans[3]["color"] != spans[1]["color"]
 
 
 def test_lines_end_where_the_text_says_and_where_sentences_begin():
@@ -141,7 +141,7 @@ def test_a_label_has_one_colour_whatever_stands_beside_it():
     alone = Document("Ada", (Layer("one", (Span("T1", "Seal", ((0, 3),)),)),))
     crowd = tuple(Span(f"U{at}", f"L{at}", ((0, 3),)) for at in range(40))
     among = Document("Ada", (Layer("two", (*crowd, Span("T1", "Seal", ((0, 3),)))),))
-    assert only(alone)["spans"][0]["colour"] == only(among)["spans"][-1]["colour"]
+    assert only(alone)["spans"][0]["color"] == only(among)["spans"][-1]["color"]
 
 
 def test_a_doubtful_layer_says_why_and_is_shown_where_it_is_asked_for():

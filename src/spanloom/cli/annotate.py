@@ -91,7 +91,9 @@ class AnnotateOptions:
     ray: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="local, auto, or ray://HOST:PORT")
     ] = None
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
+    device: Annotated[
+        str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")
+    ] = None
     precision: Precision = "fastest"
     encoding: Encoding = "utf-8"
 

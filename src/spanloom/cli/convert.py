@@ -94,6 +94,8 @@ def convert(options: ConvertOptions) -> None:
     with terminable(), pause_gc():
         if batches is None:
             typed_options = parse_values("--reader-option", reader_options)
+            if not typed_options:
+                _log_sniffed(source, name)
             stream = read(source, name, typed_options, reader_options, options.encoding)
             lost = _write(stream, source, target)
         else:
@@ -101,6 +103,16 @@ def convert(options: ConvertOptions) -> None:
                 lost = _convert(mapper, batches, source, target)
     if options.strict:
         _check_nothing_is_lost(lost, target)
+
+
+def _log_sniffed(source: Path, name: str) -> None:
+    """Log the options that the beginning of a file shows, and how to say others."""
+    from spanloom.formats import _files
+
+    sniffed = _files.sniff_options(source, _files.load(name)).model_dump(exclude_unset=True)
+    for key, value in sniffed.items():
+        seen = f"{key} {_files.shown(value)}, by its looks"
+        log(f"{source}: {seen} (--reader-option {key}=… says another)")
 
 
 def _check_nothing_is_lost(lost: Counter[str], target: _Target) -> None:
@@ -274,7 +286,8 @@ def view(
         page = html.render((document for side in sides for document in side), title=names)
     target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
     write_file(target, page.encode())
-    write_stdout(f"{target}: {sum(map(len, sides))} documents; open it in a browser")
+    num_documents = quantity(sum(map(len, sides)), "document")
+    write_stdout(f"{target}: {num_documents}; open it in a browser")
 
 
 def _are_same(a: list[Document], b: list[Document]) -> bool:

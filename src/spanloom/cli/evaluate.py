@@ -26,17 +26,20 @@ class EvaluateOptions:
     """The options of ``evaluate``."""
 
     model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")]
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or .jsonl")]
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or file of documents")]
     split: Annotated[str | None, typer.Option(help="train, dev, test, all")] = None
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None
+    device: Annotated[
+        str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")
+    ] = None
     precision: Precision = "auto"
     encoding: Encoding = "utf-8"
     gold_inputs: Annotated[
         bool, typer.Option("--gold-inputs", help="give tasks their gold mentions or spans")
     ] = False
     test_log: Annotated[
-        Path, typer.Option("--log", metavar="FILE", help="where each look at a test set is noted")
+        Path,
+        typer.Option("--log", metavar="FILE", help="file that notes each evaluation on a test set"),
     ] = Path("test-evaluations.jsonl")
 
 
@@ -111,14 +114,18 @@ def score(
     context: typer.Context,
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="the gold annotation")],
     predicted: Annotated[Path, typer.Argument(metavar="PRED", help="the predictions of a system")],
-    metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="see below")],
+    metric: Annotated[
+        str, typer.Option("--metric", metavar="NAME", help="one of the metrics above")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
 ) -> None:
     """Score files as the official scorer of a task does, to the last digit it prints.
 
     Metrics: absa, carb, changpinyo, coval-lea, conll2012-coref, conlleval, evalb, glue, oie2016,
     orl, relations, semeval2010-task8, spans, squad-v1.1, squad-v2.0, srl-eval, streuseval, tacred,
-    ud-eval. An official program's own options come last, as it spells them.
+    ud-eval. Options of a metric come last: those of an official program as it spells them, spans
+    --layer NAME --against PRED2, relations --layer NAME --typed, glue --kind TASK; an unknown
+    option lists those of its metric.
 
     Example: spanloom score gold.conllu system.conllu --metric ud-eval --json
     """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".txt", ".ann", ".jsonl")
 SHARD_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+_PAGE_SUFFIXES = (".md", ".html", ".gz", ".pdf")
 
 
 def parse_source(source: str | None, encoding: str) -> Path | Document:
@@ -30,10 +31,23 @@ def parse_source(source: str | None, encoding: str) -> Path | Document:
         return Document(_read_stdin(encoding), name="stdin")
     if exists(source):
         return Path(source)
-    slashed = "/" in source and not any(char.isspace() for char in source)
-    if slashed or source.endswith(SUFFIXES):
+    if source.endswith(SUFFIXES) or _looks_like_path(source):
         raise DataError(f"{source}: no such file or folder (to annotate it as a text, pipe it in)")
     return Document(_decode_argument(source), name="text")
+
+
+def _looks_like_path(source: str) -> bool:
+    """Return whether a text has no blank, and a slash or the ending of a file of documents."""
+    if any(char.isspace() for char in source):
+        return False
+    if "/" in source:
+        return True
+    if "." not in source:  # no format is imported for nothing
+        return False
+    from spanloom.formats import _files
+
+    endings = (*SHARD_SUFFIXES, *_PAGE_SUFFIXES, *_files.suffixes())
+    return source.lower().endswith(endings)
 
 
 def exists(source: str) -> bool:
@@ -72,7 +86,7 @@ def guess_format(path: Path) -> str:
     if name is None:
         choices = ", ".join([_files.BRAT, *_files.names()])
         problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
-        raise DataError(f"{path}: {problem}")
+        raise DataError(f"{path}: {problem}; a plain text goes through a pipe or is called .txt")
     if name != "jsonl":
         log(f"{path}: read as {_files.describe(path)}")
     return name
@@ -95,8 +109,6 @@ def read(
     )
     if not options:
         read_options = _files.sniff_options(path, input_format)
-        for key, value in read_options.model_dump(exclude_unset=True).items():
-            log(f"{path}: {key} {value}, by its looks (--reader-option {key}=… says another)")
     stream = (
         _files.read(path, input_format, read_options, raw_options, encoding)
         if form != "jsonl"
@@ -111,8 +123,8 @@ def collect(root: Path) -> "Collection":
 
     collection = folder.collect(root)
     if not collection.documents:
-        lines = sorted(root.rglob("*.jsonl"))
-        instead = f"; did you mean {lines[0]}?" if lines else ""
+        shards = sorted(path for path in root.rglob("*") if path.is_file() and is_shard(path))
+        instead = f"; shards, as {shards[0].name}, are annotated with -o OUT" if shards else ""
         raise DataError(f"{root}: no documents; looked for *.txt{instead}")
     check_one_kind(root, (path.relative_to(root) for path in root.rglob("*")))
     warn(collection.problems, root)

@@ -8,7 +8,7 @@ import errno
 import io
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -26,6 +26,7 @@ from spanloom.cli.study import app as study
 from spanloom.cli.train import init, quantize, train
 from spanloom.cli.tune import tune
 from spanloom.cli.vectors import app as vectors
+from spanloom.cli.versions import print_versions
 from spanloom.errors import SpanloomError
 
 
@@ -62,6 +63,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=print_versions, is_eager=True, help="print versions"),
+    ] = False,
+) -> None:
+    """Train and run one model for every kind of text annotation, brat in and out."""
+
+
 _COMMANDS = (
     *(annotate, view, serve, init, train, pretrain, evaluate, check, convert, tune, quantize),
 )

@@ -235,7 +235,7 @@ def save_file(
 def tell(name: str, lost: Mapping[str, int]) -> None:
     """Log what a format could not hold."""
     for what, times in lost.items():
-        log(f"{name} has no place for {times} {what}")
+        log(f"{name} has no place for {what}: {times}")
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:

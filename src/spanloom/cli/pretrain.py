@@ -20,7 +20,10 @@ def pretrain(
         Path, typer.Option("-o", "--out", metavar="ENCODER", help="the encoder's folder")
     ],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="stages.0.epochs=3")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="change a key of the recipe, as stages.0.epochs=3"
+        ),
     ] = None,
     vocab_size: Annotated[
         int | None,
@@ -31,7 +34,9 @@ def pretrain(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="read, build, estimate time and memory; train nothing")
     ] = False,
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")
+    ] = None,
 ) -> None:
     """Pre-train an encoder on raw text; the result is a plain Hugging Face folder.
 

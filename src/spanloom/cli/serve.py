@@ -28,7 +28,9 @@ def serve(
     workers: Annotated[
         int, typer.Option(min=1, help="model processes for short requests, one thread each if many")
     ] = 1,
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")
+    ] = None,
     precision: Precision = "fastest",
 ) -> None:
     """Serve a model by HTTP: a page at /, POST /v1/annotate, /v1/ask, /v1/classify, GET /v1/model.

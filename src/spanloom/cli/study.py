@@ -12,6 +12,7 @@ from spanloom.cli.options import options_of
 from spanloom.cli.study_options import Data, Results, Settings, StudyFile, open_study
 from spanloom.cli.study_relatedness import advise, correlate, similarity
 from spanloom.errors import DataError
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -254,7 +255,8 @@ def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> 
     space = estimates.gigabytes(missing, workers, keep_models=options.keep_models)
     write_stdout(
         f"{len(missing)} of {len(chosen)} runs to do: about {hours:.1f} core-hours "
-        f"({format_hours(hours / workers)} with {workers} workers), {space:.1f} GB of disk"
+        f"({format_hours(hours / workers)} with {quantity(workers, 'worker')}), "
+        f"{space:.1f} GB of disk"
     )
     if planned.waiting:
         write_stdout(f"not counted, because they depend on results: {', '.join(planned.waiting)}")

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kind", metavar="LAYER=KIND", help="learn a layer as another kind of task"),
+    typer.Option(
+        "--kind",
+        metavar="LAYER=KIND",
+        help="learn a layer as another kind; docs/recipes.md lists them",
+    ),
 ]
 _STATUS_SECONDS = 0.5  # that a line on the terminal stands
 
@@ -35,7 +39,10 @@ def train(
     ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="the model's folder")],
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="stages.0.epochs=3")
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="change a key of the recipe, as stages.0.epochs=3"
+        ),
     ] = None,
     kinds: Kinds = None,
     encoding: Encoding = "utf-8",
@@ -43,7 +50,9 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="read, build, estimate time and memory; train nothing")
     ] = False,
-    device: Annotated[str | None, typer.Option(help="cpu | cuda; where it is fastest")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")
+    ] = None,
 ) -> None:
     """Train a model: from a recipe, or from a folder or file of data by a recipe made from it.
 
@@ -160,7 +169,7 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
         total = num_updates(stage, updates)
         write_stdout(
             f"stage {number}: {total / len(updates):.3g} epochs of {words:,} words, "
-            f"about {len(updates)} updates each, {total} in all"
+            f"about {quantity(len(updates), 'update')} each, {total} in all"
         )
     needed = estimate(model, prepared, device)
     minutes = sum(needed.stage_seconds) / 60
@@ -222,9 +231,9 @@ def quantize(
     ] = "int8",
     weights: Annotated[str, typer.Option(help="fp32 | fp16 | int8: all other matrices")] = "fp16",
 ) -> None:
-    """Store a model's weights smaller; it computes as before, with what was stored.
+    """Store a model's weights smaller; computation is unchanged.
 
-    What that costs is measured on the file: spanloom evaluate OUT DATA.
+    Measure what that costs in score with spanloom evaluate OUT DATA.
 
     Example: spanloom quantize runs/mine -o runs/mine-small
     """

@@ -11,7 +11,7 @@ from spanloom.errors import NameNotFound
 
 
 def tune(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="model folder")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="MODEL", help="the tuned one")],
     data: Annotated[
         Path, typer.Option("--data", metavar="DIR", help="where the corpora of its recipe are")

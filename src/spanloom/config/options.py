@@ -1,7 +1,7 @@
 """Typed options from a mapping of a recipe; errors name line, key and the expected value."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -11,6 +11,7 @@ from spanloom.config.yaml import SourceLocation
 from spanloom.errors import RecipeError
 
 M = TypeVar("M", bound=BaseModel)
+Path = tuple[str | int, ...]  # keys from a mapping down to a value
 
 
 class Options(BaseModel):
@@ -32,11 +33,41 @@ def validate_options(
     try:
         return model.model_validate(dict(raw))
     except ValidationError as error:
-        # a misspelt key first: it explains the one that is missing
-        problems = error.errors(include_url=False)
-        problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
-        others = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise _error_of(model, problems[0], location, extra_keys, others) from error
+        (path, first), *more = _problems_by_value(raw, error).items()
+        others = f" (and {len(more)} more)" if more else ""
+        raise _error_of(model, path, first, location, extra_keys, others) from error
+
+
+def _problems_by_value(raw: Any, error: ValidationError) -> dict[Path, list[ErrorDetails]]:
+    """Return pydantic's problems by the path of the value that each is about."""
+    # a misspelt key first: it explains the one that is missing
+    problems = error.errors(include_url=False)
+    problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
+    by_value: dict[Path, list[ErrorDetails]] = {}
+    for problem in problems:
+        by_value.setdefault(_value_path(raw, problem), []).append(problem)
+    # a list of which an item is wrong counts as too short, too
+    outer = {path for path in by_value if any(_is_inside(other, path) for other in by_value)}
+    return {path: problems for path, problems in by_value.items() if path not in outer}
+
+
+def _is_inside(path: Path, outer: Path) -> bool:
+    return len(path) > len(outer) and path[: len(outer)] == outer
+
+
+def _value_path(raw: Any, problem: ErrorDetails) -> Path:
+    """Return the keys of the value that a problem is about.
+
+    For a value of several types pydantic has a problem with each, and names the type as a key.
+    """
+    value: Any = raw
+    for depth, key in enumerate(problem["loc"]):
+        is_there = key in value if isinstance(value, Mapping) else isinstance(value, list | tuple)
+        if not is_there:
+            is_missing = problem["type"] == "missing"
+            return problem["loc"] if is_missing else problem["loc"][:depth]
+        value = value[key]
+    return problem["loc"]
 
 
 def model_at(kind: Any, keys: Iterable[str | int]) -> type[BaseModel] | None:
@@ -67,13 +98,15 @@ def did_you_mean(key: str, valid_names: Iterable[str]) -> str:
 
 def _error_of(
     model: type[BaseModel],
-    problem: ErrorDetails,
+    path: Path,
+    problems: Sequence[ErrorDetails],
     location: SourceLocation,
     extra_keys: Iterable[str],
     others: str,
 ) -> RecipeError:
-    """Return a pydantic problem as this package's error."""
-    *above, last = keys = problem["loc"] or ("",)
+    """Return pydantic's problems with one value as this package's error."""
+    *above, last = keys = path or ("",)
+    problem = problems[0]
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
         valid_keys = fields(owner) | (set() if above else set(extra_keys))
@@ -82,10 +115,10 @@ def _error_of(
         )
     if problem["type"] == "missing":
         return location.location_of(*above).error(f"the key {last!r} is missing{others}")
-    path = [key for key in keys if key != "[key]"]  # how pydantic marks a bad key
-    return location.location_of(*path).error(
-        f"{_describe_expected(problem)}, got {problem['input']!r:.60}{others}"
-    )
+    expected = dict.fromkeys(map(_describe_expected, problems))  # each once
+    first, *alternatives = expected
+    described = " or ".join([first, *(text.removeprefix("expected ") for text in alternatives)])
+    return location.location_of(*keys).error(f"{described}, got {problem['input']!r:.60}{others}")
 
 
 def _describe_expected(problem: ErrorDetails) -> str:
@@ -96,5 +129,5 @@ def _describe_expected(problem: ErrorDetails) -> str:
         return "expected a list"
     if problem["type"] == "string_pattern_mismatch":
         return f"expected a text that matches {problem['ctx']['pattern']}"
-    message = problem["msg"].removeprefix("Value error, ")
+    message = problem["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]
     return message.replace("Input should", "expected to", 1).replace("expected to be", "expected")

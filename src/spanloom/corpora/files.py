@@ -14,7 +14,7 @@ PREPARED = "prepared.json"  # what ``glad prepare`` notes in a dataset
 HEADS = "heads.json"  # what ``glad heads`` notes
 NOTES = frozenset({LOG, MANIFEST, PREPARED, HEADS})  # beside documents, and none themselves
 ANNOTATED = (".ann", *PARTS)
-_BRAT = {".txt", *ANNOTATED}
+BRAT = {".txt", *ANNOTATED}
 _PROSE = {"", ".md", ".rst"}  # README, LICENSE: may show examples, and hold no documents
 
 
@@ -23,7 +23,7 @@ def is_file(path: Path) -> bool:
     suffix = path.suffix.lower()
     if path.name in NOTES or not path.is_file():
         return False
-    if suffix in _BRAT:
+    if suffix in BRAT:
         return suffix == ".txt" and detect_format(path) is not None
     return suffix == f".{LINES}" or (suffix in _files.suffixes() and bool(detect_format(path)))
 
@@ -62,7 +62,7 @@ def holds_documents(path: Path) -> bool:
     """
     if not path.is_dir():
         return is_file(path) or _has_known_content(path)
-    suffixes = {*_BRAT, *_files.suffixes()}
+    suffixes = {*BRAT, *_files.suffixes()}
     return any(child.suffix.lower() in suffixes and child.is_file() for child in visible(path))
 
 
@@ -82,7 +82,7 @@ def holds_annotation(path: Path) -> bool:
 
 def _has_known_content(path: Path) -> bool:
     """Whether a file of unusual name (``dev.annotated``) has the content of a known format."""
-    if path.name in NOTES or path.suffix.lower() in {*_BRAT, *_PROSE}:
+    if path.name in NOTES or path.suffix.lower() in {*BRAT, *_PROSE}:
         return False
     return path.is_file() and detect_format(path) is not None
 

@@ -73,8 +73,13 @@ def splits(path: Path) -> dict[str, Path]:
     """
     if path.is_file() and files.holds_documents(path):
         return {ALL: path}
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder")
     if not path.is_dir():
-        raise DataError(f"{path}: expected a corpus folder or a file of documents, found none")
+        hint = "spanloom convert --from NAME reads it"
+        if path.suffix in files.BRAT:
+            hint = f"a brat corpus is a folder, as {path.parent}"
+        raise DataError(f"{path}: expected a corpus folder or a file of documents; {hint}")
     by_split = find(path)
     if by_split:
         return by_split

@@ -19,7 +19,7 @@ class Source:
 
     name: str
     page: str
-    licence: str
+    license: str
     package: str
 
 

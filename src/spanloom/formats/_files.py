@@ -94,8 +94,17 @@ def describe(path: Path) -> str:
     if name is None:
         raise FormatError(str(path), None, "cannot tell its format")
     options = sniff_options(path, load(name)).model_dump(exclude_defaults=True)
-    listed = ", ".join(f"{key}: {value}" for key, value in options.items() if value is not None)
+    listed = ", ".join(
+        f"{key}: {shown(value)}" for key, value in options.items() if value is not None
+    )
     return f"{name} ({listed})" if listed else name
+
+
+def shown(value: object) -> object:
+    """Return the value of an option as a message has it: yes, no, none, or itself."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None else value
 
 
 def validate_format_options(

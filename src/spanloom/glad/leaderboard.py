@@ -99,7 +99,5 @@ def _how(row: Result) -> str:
     has_card = row.dataset in cards.names()
     card = cards.load(row.dataset) if has_card else None
     note = f" {card.comparability}" if card and card.comparability else ""
-    licence = f" ({card.license})" if card else ""
-    return (
-        f"{escape(row.dataset)}{escape(licence)}: <code>{escape(row.command)}</code>{escape(note)}"
-    )
+    terms = f" ({card.license})" if card else ""
+    return f"{escape(row.dataset)}{escape(terms)}: <code>{escape(row.command)}</code>{escape(note)}"

@@ -37,7 +37,7 @@ from spanloom.tasks._base import Task
 from spanloom.training import train
 from spanloom.training.warm_start import earlier_data
 
-LICENCE = "cc-by-sa-4.0"  # the strictest that a released dataset may ask for
+LICENSE = "cc-by-sa-4.0"  # the strictest that a released dataset may ask for
 STORED = "stored: "  # prefix of the setting of a result that tells how weights are stored
 _OF_TRAINING = (
     *("recipe", "settings", "command", "dev", "updates", "epoch"),
@@ -169,10 +169,10 @@ def card_texts(
     name: str, model: Model, dataset_cards: Mapping[str, Card], rows: Sequence[Result]
 ) -> dict[str, str]:
     """Return the card and the licence of a released model, by file name."""
-    licence = files("spanloom.glad").joinpath(f"LICENSE.{LICENCE}.txt").read_text(encoding="utf-8")
+    text = files("spanloom.glad").joinpath(f"LICENSE.{LICENSE}.txt").read_text(encoding="utf-8")
     return {
         serialization.CARD: _card(name, model, dataset_cards, rows),
-        serialization.LICENCE: licence,
+        serialization.LICENSE: text,
     }
 
 
@@ -181,7 +181,7 @@ def _card(
 ) -> str:
     """Return the README, with the front matter that the hub reads."""
     recipe, tasks = model.recipe, model.tasks
-    lines = [*model_card.front_matter(recipe, LICENCE), f"# {name}", ""]
+    lines = [*model_card.front_matter(recipe, LICENSE), f"# {name}", ""]
     lines += [*model_card.purpose(recipe, tasks), "## How good it is", ""]
     lines += [*_scores(tasks, dataset_cards, rows), "", *model_card.initial_models(recipe)]
     lines += ["## Data, with thanks", ""]
@@ -189,7 +189,7 @@ def _card(
         lines.append(
             f"- **{dataset}**: {card.title}. {card.citation}. {card.homepage} ({card.license})"
         )
-    lines += ["", "## Licence", "", _licence(), "", "## Labels", ""]
+    lines += ["", "## Licence", "", _license_text(), "", "## Labels", ""]
     for task in tasks.values():
         for key, labels in model_card.labels(recipe, task).items():
             lines.append(f"- {task.name}, {key}: {', '.join(f'`{label}`' for label in labels)}")
@@ -219,7 +219,7 @@ def _scores(
     return lines
 
 
-def _licence() -> str:
+def _license_text() -> str:
     return (
         "The weights are under CC BY-SA 4.0 (`LICENSE`), the strictest of their data's licences, "
         "as are works made of them. Spanloom, the program that runs them, is under Apache-2.0."

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 EXTENSION = "spanloom"  # doc._.spanloom
 _RENAMED_ENTITIES = "entities~"  # a layer "entities" while another one becomes ``doc.ents``
+_ROOT, _SPACY_ROOT = "root", "ROOT"  # of a tree, in Universal Dependencies and in spaCy
 _TAGS = ("upos", "xpos")  # layers with one span per word
 _DEFAULT_ENTITIES = ("ner", docbin.ENTITIES)  # which layer becomes ``doc.ents`` by default
 
@@ -65,16 +66,35 @@ def to_spacy(
     doc: Doc = next(iter(docbin_data.get_docs(_vocab() if vocab is None else vocab)))
     if _RENAMED_ENTITIES in doc.spans:
         doc.spans[docbin.ENTITIES] = doc.spans.pop(_RENAMED_ENTITIES)
+    for token in doc:
+        if token.dep_ == _ROOT and token.head == token:
+            token.dep_ = _SPACY_ROOT
     return attach(doc, document)
 
 
 def from_spacy(doc: "Doc", *, name: str = "") -> Document:
-    """Return the document of a ``Doc``; tokens of blanks alone are not words."""
+    """Return the document of a ``Doc``; tokens of blanks alone are not words.
+
+    The root of a tree, ``ROOT`` in spaCy, is ``root`` as in Universal Dependencies.
+    """
     from spacy.tokens import DocBin
 
     docbin_data = DocBin(attrs=[*STRINGS, *NUMBERS], store_user_data=False, docs=[doc])
     (document,) = docbin.loads(docbin_data.to_bytes(), path="a spaCy Doc")
-    return replace(document, name=name)
+    return replace(document, name=name, layers=tuple(map(_with_root, document.layers)))
+
+
+def _with_root(layer: Layer) -> Layer:
+    """Return a layer in which spaCy's roots are called as those of Universal Dependencies."""
+    if not any(relation.label == _SPACY_ROOT for relation in layer.relations):
+        return layer
+    relations = tuple(
+        replace(relation, label=_ROOT)
+        if relation.label == _SPACY_ROOT and relation.head == relation.tail
+        else relation
+        for relation in layer.relations
+    )
+    return replace(layer, relations=relations)
 
 
 def displacy_entities(document: Document, layer: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from spanloom.metrics import spans
 from spanloom.metrics.bootstrap import DocumentCounts, Interval, counts_per_document, interval
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
 from spanloom.metrics.spans import Triple
+from spanloom.quantity import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +118,11 @@ class Report(LayerReport):
 
 def heading(layer: str, documents: int, not_annotated: int, unscored: int = 0) -> str:
     """Return lines that say what was scored and what was not."""
-    lines = [f"layer {layer}: {documents} documents"]
+    lines = [f"layer {layer}: {quantity(documents, 'document')}"]
     if not_annotated:
-        lines.append(f"without this layer, not scored: {not_annotated} documents")
+        lines.append(f"without this layer, not scored: {quantity(not_annotated, 'document')}")
     if unscored:
-        lines.append(f"with an end that is no span, not scored: {unscored} relations")
+        lines.append(f"with an end that is no span, not scored: {quantity(unscored, 'relation')}")
     return "\n".join(lines)
 
 

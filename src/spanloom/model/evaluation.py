@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,8 +16,9 @@ from spanloom.corpora import files, folder
 from spanloom.corpora.splits import SPLITS, splits_of_name
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.model.plan import Plan, TaskPlan
+from spanloom.model.plan import Plan, TaskPlan, output_layers
 from spanloom.model.shared_passes import shared_passes
+from spanloom.quantity import quantity
 from spanloom.tasks._base import MetricValues, Report, Task
 
 LOG = Path(files.LOG)  # where evaluations on test sets are logged by default
@@ -46,17 +48,20 @@ def evaluate_tasks(
     """Return the report of each task that predicts a layer which some document has.
 
     ``data`` is where documents come from: what a task learnt from it through a map of labels is
-    mapped alike. Raises ``DataError`` where no task can be scored.
+    mapped alike. A document without the layer that a task learnt may have it under the name that
+    the task writes, as corrected predictions have. Raises ``DataError`` where no task can be
+    scored.
     """
     gold = {}
-    for name, task in model.tasks.items():
-        if not task.predicts:
-            continue
+    predicting = {name: task for name, task in model.tasks.items() if task.predicts}
+    written = output_layers({name: task.layer for name, task in predicting.items()})
+    for name, task in predicting.items():
         plan = model.plan.tasks[name]
         part = None if data is None else source(plan, data)
         if part is not None:
             log(f"task {name}: layer {part.layer!r} of {part.data} as it learnt it")
-        gold[name] = _scored(task, map_to_task_labels(plan, part, documents), log)
+        renamed = _as_learnt(task, written[name], documents, log)
+        gold[name] = _scored(task, map_to_task_labels(plan, part, renamed), log)
     reports = _score(model, {name: documents for name, documents in gold.items() if documents})
     if not reports:
         where = "" if data is None else f"{data}: "
@@ -82,8 +87,8 @@ def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) ->
         return folder.hold_out_dev(documents, seed=seed)[1]
     if split == folder.ALL and not splits_of_name(data.resolve().name):
         log(
-            f"{data}: has no splits, all documents are scored; if the model learnt from them, the "
-            "scores are too high, and those of what it did not see are those of dev"
+            f"{data}: has no splits, all documents are scored; if the model learnt from them, "
+            "--split dev scores those that training held out"
         )
     return folder.read(data, split, encoding=encoding).documents
 
@@ -108,12 +113,36 @@ def evaluate_task(
     return _score(model, {name: gold})[name] if gold else None
 
 
+def _as_learnt(
+    task: Task, written: str, documents: Sequence[Document], log: Log
+) -> Sequence[Document]:
+    """Return documents in which the layer that a task writes has the name of the one it learnt."""
+    if written == task.layer:
+        return documents
+    renamed = [
+        _renamed(document, written, task.layer)
+        if document.has_layer(written) and not document.has_layer(task.layer)
+        else document
+        for document in documents
+    ]
+    num_renamed = sum(old is not new for old, new in zip(documents, renamed, strict=True))
+    if num_renamed:
+        log(f"task {task.name}: layer {written!r} of {quantity(num_renamed, 'document')} is scored")
+    return renamed
+
+
+def _renamed(document: Document, layer: str, name: str) -> Document:
+    """Return a document with one of its layers under another name."""
+    layers = (replace(item, name=name) if item.name == layer else item for item in document.layers)
+    return replace(document, layers=tuple(layers))
+
+
 def _scored(task: Task, documents: Sequence[Document], log: Log) -> list[Document]:
     """Return the documents that have a task's layer; logs what cannot be scored or predicted."""
     gold = [document for document in documents if task.has_gold(document)]
     if len(gold) < len(documents):
-        missing = f"{len(documents) - len(gold)} of {len(documents)} documents"
-        log(f"task {task.name}: {missing} lack layer {task.layer!r}, unscored")
+        missing = f"{len(documents) - len(gold)} of {quantity(len(documents), 'document')}"
+        log(f"task {task.name}: without layer {task.layer!r}, unscored: {missing}")
     unseen = sorted(task.unseen_labels(gold)) if gold else []
     if unseen:
         labels = ", ".join(unseen)

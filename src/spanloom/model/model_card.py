@@ -40,7 +40,7 @@ def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
     return {key: names for key, names in kept.items() if names}
 
 
-def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
+def front_matter(recipe: Recipe, weights_license: str | None = None) -> list[str]:
     """Return the lines that the hub reads: language, licence, the encoder that came before."""
     bases = [
         SOURCES[name].name
@@ -49,7 +49,7 @@ def front_matter(recipe: Recipe, licence: str | None = None) -> list[str]:
     ]
     lines = ["---", "library_name: spanloom"]
     lines += [f"language: {recipe.card.language}"] if recipe.card.language else []
-    lines += [f"license: {licence}"] if licence else []
+    lines += [f"license: {weights_license}"] if weights_license else []
     lines += [f"base_model: {name}" for name in bases]
     return [*lines, "tags: [spanloom, span-relation]", "---", ""]
 
@@ -146,11 +146,11 @@ def _initial_weights(part: EmbedderSpec) -> list[str]:
     source = SOURCES[name]
     return [
         f"- The encoder below all layers: [{source.name}]({source.page}), pre-trained, licence "
-        f"{source.licence}; the package {source.package} holds it"
+        f"{source.license}; the package {source.package} holds it"
     ]
 
 
-def licence(card: str) -> str | None:
+def weights_license(card: str) -> str | None:
     """Return the licence of the weights from a card's front matter, None if it has none."""
     return front_matter_value(card, "license")
 

@@ -43,7 +43,7 @@ from spanloom.model.quantization import StorageDtypes, pack, shapes, unpack
 from spanloom.model.skip_init import SkipInit, limit_parameters
 from spanloom.tasks._base import Task
 
-RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD, LICENCE = (
+RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD, LICENSE = (
     "recipe.yaml",
     "model.safetensors",
     "tokenizer.json",
@@ -53,7 +53,7 @@ RECIPE, WEIGHTS, TOKENIZER, CONFIG, CARD, LICENCE = (
 )
 DEFAULT = "spanloom-en"
 _NEEDED = (RECIPE, WEIGHTS, TOKENIZER)
-_PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*", LICENCE)
+_PARTS = ("*.yaml", "*.safetensors", "*.json", "*.md", "trunk-*", LICENSE)
 _UNBUILDABLE = (  # what is raised for a shape that makes no sense, by torch, too
     ModelError,
     ArithmeticError,
@@ -217,12 +217,13 @@ def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:
         (staging / CARD).write_text(model_card.note_storage(before, dtypes), encoding="utf-8")
 
 
-def rewrite(folder: Path, texts: Mapping[str, str], target: Path | None = None) -> None:
+def rewrite(source: str | Path, texts: Mapping[str, str], target: Path | None = None) -> None:
     """Replace some texts of a model by file name, as its card; in a copy if ``target`` is given.
 
     Raises ``ModelError`` and ``StorageError``.
     """
-    with _copied(verify_folder(folder), target or folder) as staging:
+    folder, files = _verify(source)
+    with _copied(files, target or folder) as staging:
         for name, text in texts.items():
             (staging / name).write_text(text, encoding="utf-8")
 

@@ -85,7 +85,7 @@ class TaskInfo:
             "endpoints": list(self.endpoints),
             "analysis": self.analysis.key,
             "about": explain_layer(self.layer, self.analysis.about),
-            "colour": number(self.layer),
+            "color": number(self.layer),
             "doubt": self.doubt,
         }
 
@@ -151,7 +151,7 @@ class ModelInfo:
 def model_info(model: "Model", source: str, card: str) -> ModelInfo:
     """Describe a loaded model; ``source`` is its folder, of which only the name is kept, or id."""
     from spanloom.model.card_scores import doubtful_tasks, language
-    from spanloom.model.model_card import labels, licence, tables
+    from spanloom.model.model_card import labels, tables, weights_license
 
     layers, doubts = model.layers, doubtful_tasks(card)
 
@@ -166,4 +166,4 @@ def model_info(model: "Model", source: str, card: str) -> ModelInfo:
     name = Path(source).resolve().name if Path(source).exists() else source
     tasks = tuple(map(task_info, layers))
     scores = tuple(tables(card))
-    return ModelInfo(name, str(model.compute), tasks, licence(card), scores, language(card))
+    return ModelInfo(name, str(model.compute), tasks, weights_license(card), scores, language(card))

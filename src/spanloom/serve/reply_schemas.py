@@ -142,7 +142,7 @@ _TASK = _record(
         "endpoints": _array(STRING),
         "analysis": STRING,
         "about": STRING,
-        "colour": {"type": "integer"},
+        "color": {"type": "integer"},
         "doubt": {
             "type": ["string", "null"],
             "description": "the score of a task that is wrong more often than right",

@@ -3,12 +3,12 @@
 ::
 
     {"title": "…", "sides": ["gold", "predicted"],
-     "layers": [{"name": "main", "shape": "spans", "analysis": "names", "colour": 3, "about": "…",
+     "layers": [{"name": "main", "shape": "spans", "analysis": "names", "color": 3, "about": "…",
                  "labels": {"person": "a person"}, …}],
      "analyses": [{"key": "names", "title": "Names", "about": "…"}],
      "documents": [{"name": "…", "text": "…", "lines": [[0, 12]], "notes": ["…"], "equal": 3,
        "sides": [{"spans": [{"id": "T1", "layer": 0, "label": "A", "fragments": [[0, 3]],
-                             "colour": 4, "cluster": 2, "parent": 0, "bare": true, …}],
+                             "color": 4, "cluster": 2, "parent": 0, "bare": true, …}],
                   "links": [{"id": "R1", "layer": 0, "label": "r", "source": 0, "target": 1, …}],
                   "loose": ["…"]}]}],
      "differences": [{"document": 0, "kind": "label", "what": "spans", "items": [4, null]}],
@@ -180,7 +180,7 @@ class _PageBuilder:
             "name": name,
             "shape": self.shapes[name],
             "analysis": analysis.key,
-            "colour": number(name),
+            "color": number(name),
             "about": explain_layer(name, analysis.about),
             "labels": _without_none(**labels),
             **_without_none(aside=name in self.hidden or None, doubt=self.doubts.get(name)),
@@ -227,7 +227,7 @@ class _PageBuilder:
         return {
             **self._common_json(box, caption),
             "fragments": [list(fragment) for fragment in box.fragments],
-            "colour": color,
+            "color": color,
             **_without_none(cluster=cluster, parent=parent, bare=bare or None),
         }
 

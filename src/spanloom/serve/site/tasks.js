@@ -41,7 +41,7 @@ export function offersOf(model, sent) {
   const layers = annotating(model).map((task) => ({
     name: task.layer,
     analysis: task.analysis,
-    colour: task.colour,
+    color: task.color,
     about: task.about,
     absent: !sent.includes(task.name),
     ...(task.doubt ? { doubt: task.doubt } : {}),

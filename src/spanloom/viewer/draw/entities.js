@@ -61,7 +61,7 @@ export class Entities {
   #item(entry) {
     const { page } = this;
     const { entity } = entry;
-    const name = { class: `name c${entity.mentions[0].colour}`, dir: "auto" };
+    const name = { class: `name c${entity.mentions[0].color}`, dir: "auto" };
     const whose = this.texts[0].sides.length > 1 ? ` ${["gold", "predicted"][entry.at]}` : "";
     const count = html(page, "small", {}, ` ${quantity(entity.mentions.length, "mention")}${whose}`);
     const button = html(page, "button", { type: "button", "aria-expanded": "false" });

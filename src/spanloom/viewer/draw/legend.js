@@ -43,8 +43,8 @@ function isKey(part) {
 /** Return the labels of a layer with their counts, one count a side; those without colour link. */
 function keys(page, texts, layer, at) {
   const [marks, links] = ["marks", "links"].map((kind) => countsOf(texts, at, kind));
-  const coloured = [...marks].map(([label, entry]) => [label, entry, `c${entry.colour}`]);
-  const plain = [...links].map(([label, entry]) => [label, entry, `link c${layer.colour}`]);
+  const coloured = [...marks].map(([label, entry]) => [label, entry, `c${entry.color}`]);
+  const plain = [...links].map(([label, entry]) => [label, entry, `link c${layer.color}`]);
   return [...coloured.sort(byLabel), ...plain.sort(byLabel)].map(([label, entry, kind]) => {
     const name = { class: `name ${entry.plain ? "link" : kind}` };
     const words = wordsFor(layer, label);
@@ -77,5 +77,5 @@ function countsOf(texts, layer, kind) {
 }
 
 function seen(item, sides) {
-  return { colour: item.colour, plain: false, counts: new Array(sides).fill(0) };
+  return { color: item.color, plain: false, counts: new Array(sides).fill(0) };
 }

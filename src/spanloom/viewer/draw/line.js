@@ -37,9 +37,9 @@ export function drawSide({ page, fonts, view }, side, { at, width, name, open, h
   const tell = (item) => text.describe(item).join(". ");
   const named = [...new Set([...marks, ...links].map((item) => item.layer))].sort((a, b) => a - b);
   const layers = named.map((layer) => visible(view.layers[layer].name));
-  const colour = (layer) => view.layers[layer].colour;
+  const color = (layer) => view.layers[layer].color;
   const rows = strips.map((strip, row) => {
-    const saying = { tell, colour, layers, hits: hitsIn(strip.row, hits, fonts) };
+    const saying = { tell, color, layers, hits: hitsIn(strip.row, hits, fonts) };
     return drawRow(page, strip, row ? null : name, row ? "" : at + 1, saying);
   });
   const { roots, children } = side.trees(at, view);

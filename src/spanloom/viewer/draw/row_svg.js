@@ -15,7 +15,7 @@ const HEAD = 6.5; // length of an arrow head
 /**
  * @typedef {object} Saying  What is said beside the text of a row.
  * @property {(item: object) => string} tell     What a mark or a link says to who cannot see it.
- * @property {(layer: number) => number} colour  The colour of a layer's arcs.
+ * @property {(layer: number) => number} color  The color of a layer's arcs.
  * @property {[number, number, boolean][]} hits  Left and right of what was found, whether it is the
  *   one gone to.
  * @property {string[]} layers                   The names of the layers in the line.
@@ -28,7 +28,7 @@ const HEAD = 6.5; // length of an arrow head
  * @param {Saying} saying
  */
 export function drawStrip(page, strip, saying) {
-  const { tell, colour } = saying;
+  const { tell, color } = saying;
   const frame = frameOf(strip);
   const spoken = strip.row.words.map((word) => word.text).join(" ");
   const root = svg(page, "svg", { ...frame, class: "strip", role: "group", "aria-label": spoken });
@@ -37,7 +37,7 @@ export function drawStrip(page, strip, saying) {
   root.append(...saying.hits.map((hit) => drawHit(page, hit)));
   // The highest arc first: its legs pass under the captions of lower arcs.
   const arcs = strip.arcs.toSorted((one, other) => other.height - one.height);
-  root.append(...arcs.map((arc) => drawArc(page, arc, colour(arc.link.layer), tell)));
+  root.append(...arcs.map((arc) => drawArc(page, arc, color(arc.link.layer), tell)));
   const boxes = strip.boxes.toSorted((one, other) => one.reach[0] - other.reach[0]);
   root.append(...boxes.map((box) => drawBox(page, box, tell)));
   root.append(...drawWords(page, strip.row));
@@ -68,7 +68,7 @@ function drawWords(page, row) {
 
 function tints(page, box) {
   const height = LINE - 3 + Math.min(box.level, DEEPEST) * 1.5;
-  const name = box.mark.bare ? "tint bare" : `tint c${box.mark.colour}`;
+  const name = box.mark.bare ? "tint bare" : `tint c${box.mark.color}`;
   return box.pieces.map(([left, right]) =>
     svg(page, "rect", {
       class: name,
@@ -93,7 +93,7 @@ function itemOf(page, item, kind, key, tell, ...parts) {
 
 function drawBox(page, box, tell) {
   const { mark } = box;
-  const kind = mark.bare ? "box bare" : `box c${mark.colour}`;
+  const kind = mark.bare ? "box bare" : `box c${mark.color}`;
   const parts = mark.bare ? [] : [...bars(page, box), ...caption(page, box)];
   if (mark.bare) parts.push(outline(page, box));
   return itemOf(page, mark, kind, `s${mark.at}`, tell, ...parts);
@@ -135,7 +135,7 @@ function drawHit(page, [left, right, current]) {
   return svg(page, "rect", { class: current ? "hit current" : "hit", rx: 2, ...size });
 }
 
-function drawArc(page, arc, colour, tell) {
+function drawArc(page, arc, color, tell) {
   const [left, right] = arc.label;
   const parts = [svg(page, "path", { d: pathOf(arc) })];
   if (arc.target && !arc.link.undirected) parts.push(head(page, arc.target));
@@ -149,7 +149,7 @@ function drawArc(page, arc, colour, tell) {
     const text = { x: px((left + right) / 2), y: px(3.8 - arc.height), class: "caption" };
     parts.push(svg(page, "rect", { ...ground, rx: 2 }), svg(page, "text", text, arc.caption));
   }
-  return itemOf(page, arc.link, `arc c${colour}`, `l${arc.link.at}`, tell, ...parts);
+  return itemOf(page, arc.link, `arc c${color}`, `l${arc.link.at}`, tell, ...parts);
 }
 
 /** Draw an arrow head down onto a box, or sideways into it. */

@@ -63,7 +63,7 @@ function bracket(page, node, y, tell) {
     page,
     "g",
     {
-      class: ["item box", `c${node.mark.colour}`, node.mark.state ?? "", ...state].join(" ").trim(),
+      class: ["item box", `c${node.mark.color}`, node.mark.state ?? "", ...state].join(" ").trim(),
       "data-key": `s${node.mark.at}`,
       role: node.foldable ? "button" : "img",
       "aria-label": name,
