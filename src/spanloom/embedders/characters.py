@@ -41,22 +41,32 @@ _UNUSED = {"cnn": ("num_layers", "hidden_size"), "gru": ("ngram_sizes", "num_fil
 class Options(_Options):
     """``{characters: cnn, ngram_sizes: [3]}`` or ``{characters: gru, num_layers: 2}``."""
 
-    characters: Literal["cnn", "gru"] = Field(description="cnn | gru")
+    characters: Literal["cnn", "gru"] = Field(description="cnn (convolution) | gru")
     embedding_dim: int | None = Field(
-        None, ge=1, le=1024, description="size of a character's vector: 16 (cnn), 25 (gru)"
+        None, ge=1, le=1024, description="size of a character's vector; null: 16 (cnn), 25 (gru)"
     )
     num_filters: int | None = Field(
-        None, ge=1, le=4096, description="cnn: filters of each n-gram size: 64"
+        None, ge=1, le=4096, description="cnn: filters of each n-gram size; null: 64"
     )
-    hidden_size: int | None = Field(None, ge=1, le=4096, description="gru: units a direction: 25")
+    hidden_size: int | None = Field(
+        None, ge=1, le=4096, description="gru: units per direction; null: 25"
+    )
     ngram_sizes: tuple[Width, ...] | None = Field(
-        None, min_length=1, max_length=16, description="cnn: characters a filter sees: [3]"
+        None,
+        min_length=1,
+        max_length=16,
+        description="cnn: characters that a filter sees; null: [3]",
     )
-    num_layers: int | None = Field(None, ge=1, le=8, description="gru: how many: 2")
+    num_layers: int | None = Field(None, ge=1, le=8, description="gru: layers; null: 2")
     dropout: float | None = Field(
-        None, ge=0, lt=1, description="of words' vectors: 0.1 (cnn); between layers: 0.25 (gru)"
+        None,
+        ge=0,
+        lt=1,
+        description="of words' vectors (cnn), between layers (gru); null: 0.1, 0.25",
     )
-    initialization: Initialization = Field("default", description="of its layers: default | xavier")
+    initialization: Initialization = Field(
+        "default", description="start values of its weights: default | xavier"
+    )
 
 
 class Alphabet:

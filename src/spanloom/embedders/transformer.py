@@ -36,7 +36,7 @@ class Options(_Options):
 
     transformer: str = Field("minilm", description="minilm, a hub id, or a local folder")
     layers: Literal["scalar-mix", "last"] = Field(
-        "scalar-mix", description="learnt mix of all layers, or the last"
+        "scalar-mix", description="scalar-mix (a learnt mix of all layers) | last"
     )
     num_layers: int | None = Field(
         None, ge=1, description="keep so many of the lowest layers, which is faster; null: all"
@@ -46,7 +46,7 @@ class Options(_Options):
         ge=1,
         description="keep each layer's strongest units between its two products; null: all",
     )
-    pooling: Literal["mean", "first"] = Field("mean", description="a word's vector from its pieces")
+    pooling: Literal["mean", "first"] = Field("mean", description="mean | first of a word's pieces")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout between its sub-layers")
     freeze_embeddings: bool = Field(
         False, description="word piece vectors stay as they were; steps are faster"

@@ -30,15 +30,17 @@ CELLS: dict[str, type[nn.LSTM] | type[nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU
 class Options(_Options):
     """``{name: context, rnn: lstm, num_layers: 3, hidden_size: 256}``."""
 
-    rnn: Literal["lstm", "gru"] = Field("lstm", description="lstm | gru")
-    num_layers: int = Field(1, ge=1, le=16, description="how many, one on another")
-    hidden_size: int = Field(256, ge=1, le=8192, description="units a direction")
-    dropout: float = Field(0.3, ge=0, lt=1, description="before and between its layers")
+    rnn: Literal["lstm", "gru"] = Field("lstm", description="lstm | gru: its cells")
+    num_layers: int = Field(1, ge=1, le=16, description="recurrent layers, one on another")
+    hidden_size: int = Field(256, ge=1, le=8192, description="units per direction")
+    dropout: float = Field(0.3, ge=0, lt=1, description="dropout before and between its layers")
     input_dropout: float | None = Field(
-        None, ge=0, lt=1, description="before its layers; null: as dropout"
+        None, ge=0, lt=1, description="dropout before its layers; null: as dropout"
     )
-    output_dropout: float = Field(0.0, ge=0, lt=1, description="after its last layer")
-    initialization: Initialization = Field("default", description="default | xavier")
+    output_dropout: float = Field(0.0, ge=0, lt=1, description="dropout after its last layer")
+    initialization: Initialization = Field(
+        "default", description="start values of its weights: default | xavier"
+    )
 
 
 class Recurrent(nn.Module):

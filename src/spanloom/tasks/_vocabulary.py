@@ -56,19 +56,27 @@ class SpanOptions(SpanHeadOptions):
     spanrel_limits: ClassVar[Mapping[str, float]] = {"max_span_width": 10}
 
     limits: Literal["train", "spanrel"] = Field(
-        "train", description="train (seen there) | spanrel: width and pruning of its table 8"
+        "train",
+        description="train (seen there) | spanrel: the widths and pruning of SpanRel's table 8",
     )
-    max_span_width: int | None = Field(None, ge=1, le=LIMIT, description="widest span, in words")
-    nested: bool | None = Field(None, description="whether spans may nest")
+    max_span_width: int | None = Field(
+        None, ge=1, le=LIMIT, description="widest span, in words; null: by train"
+    )
+    nested: bool | None = Field(None, description="whether spans may nest; null: as in train")
     attributes: bool = Field(True, description="whether attributes of spans are learnt")
     boundary_context: bool = Field(
         False, description="the words before and after a span are read with it"
     )
     coarse_spans_per_word: float | None = Field(
-        None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
+        None,
+        gt=0,
+        description="coarse-to-fine: spans per word that are scored in full, chosen by a linear "
+        "score; null: all",
     )
     hard_negatives_per_word: Literal["all"] | Annotated[float, Field(gt=0)] = Field(
-        "all", description="negative spans in the loss: all, or the hardest so many times n"
+        "all",
+        description="negative spans in the loss: all, or so many per word, those with the highest "
+        "scores",
     )
 
     @model_validator(mode="before")

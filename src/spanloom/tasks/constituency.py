@@ -90,7 +90,10 @@ class BracketOptions(SpanHeadOptions):
         False, description="the words before and after a span are read with it"
     )
     coarse_spans_per_word: float | None = Field(
-        None, gt=0, description="score in full only so many times n spans, the likeliest at a look"
+        None,
+        gt=0,
+        description="coarse-to-fine: spans per word that are scored in full, chosen by a linear "
+        "score; null: all",
     )
 
 

@@ -89,8 +89,8 @@ class PairOptions(RelationOptions):
     )
     negative_label: str | None = Field(
         None,
-        description="a label that is no relation: learnt, not written, not scored; "
-        "the mean F1 of all others decides",
+        description="label that means no relation (Other): learnt, neither written nor scored; "
+        "the model is chosen by the mean F1 of the other labels",
     )
     entity_pair_labels: LabelPairs | None = Field(
         None,

@@ -57,7 +57,9 @@ class TagOptions(Options):
     )
     crf: bool = Field(True, description="whether the tags of a sentence are chosen together")
     dropout: float = Field(0.3, ge=0, lt=1, description="dropout of the head")
-    initialization: Initialization = Field("default", description="default | xavier")
+    initialization: Initialization = Field(
+        "default", description="start values of its weights: default | xavier"
+    )
     transition_l2: float = Field(
         0.0, ge=0, description="weight of the squared transitions beside a sentence's loss"
     )
