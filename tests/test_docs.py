@@ -84,7 +84,7 @@ def units_of(model, name, row, data):
 def followed(tmp_path_factory):
     """The one document of the page, learnt by heart: model, data."""
     home = tmp_path_factory.mktemp("followed")
-    said = section(ARCHITECTURE, "One protocol through all rooms")
+    said = section(ARCHITECTURE, "One document through all packages")
     text, annotation = blocks(said, "text")
     (recipe,) = blocks(said, "yaml")
     for split in ("train", "dev"):
@@ -158,7 +158,7 @@ def doors(model, prepared):
 
 
 def test_the_shapes_at_each_door_are_those_of_a_run(followed):
-    said = rows(section(ARCHITECTURE, "One protocol through all rooms"))
+    said = rows(section(ARCHITECTURE, "One document through all packages"))
     assert {row[1].split(" (")[0].strip("`"): row[3] for row in said} == doors(*followed)
 
 
@@ -169,10 +169,10 @@ def test_what_went_in_comes_out(followed):
     assert comparable(answer) == comparable(document.unannotated(["main"]))
 
 
-def test_rooms_stand_in_the_order_that_is_checked():
+def test_packages_stand_in_the_order_that_is_checked():
     checked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = checked["contracts"][0]["layers"][1:]  # all but python -m
-    said = rows(section(ARCHITECTURE, "Which room may import which"))
+    said = rows(section(ARCHITECTURE, "Which package may import which"))
     assert [row[1].replace("`", "").replace(", ", " | ") for row in said] == layers
 
 
@@ -184,6 +184,14 @@ def test_files_that_are_named_are_there(page):
     places = ROOT, ROOT / "src" / "spanloom"
     lost = [name for name in named if not any((each / name).exists() for each in places)]
     assert not [name for name in lost if page != EXTENDING or not EXAMPLES.fullmatch(name)]
+
+
+@pytest.mark.parametrize("package", ["studies", "training", "serve"])
+def test_the_modules_of_a_package_are_named(package):
+    files = (ROOT / "src/spanloom" / package).glob("*.py")
+    names = {path.stem for path in files} - {"__init__"}
+    page = ARCHITECTURE.read_text()
+    assert not [name for name in names if not re.search(rf"`(?:{package}\.)?{name}\b", page)]
 
 
 def test_code_that_the_page_names_is_in_the_source():

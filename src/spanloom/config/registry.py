@@ -1,4 +1,4 @@
-"""Parts by name: the name of a file in a room is the name by which recipes and commands ask for it.
+"""Parts by name: a file's name in its package is how recipes and commands ask for the part.
 
 Parts of other packages (``spanloom.plugins``) are found by the same names.
 """
@@ -61,7 +61,7 @@ class Registry(Generic[P]):
 def files_of(
     group: str, noun: str, part_type: type[P], package: str, path: Iterable[str]
 ) -> Registry[P]:
-    """Return the registry of a room in which each file is a part that ends in ``KIND``."""
+    """Return the registry of a package in which each file is a part that ends in ``KIND``."""
     return Registry(group, noun, part_type, lambda: names(path), lambda name: load(package, name))
 
 
