@@ -1,12 +1,20 @@
-"""Write a page and a drawing for each kind of task, made from its example."""
+"""Write a page and a drawing for each kind of task, made from its example, and one of all keys."""
 
+from collections.abc import Iterator
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any
 
-from spanloom import tasks
+from option_tables import table
+from pydantic import BaseModel
+
+from spanloom import embedders, tasks
+from spanloom.config import specs
+from spanloom.config.recipe import Recipe
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.document import Document
 from spanloom.formats.brat import write
+from spanloom.nn import recurrent
 from spanloom.viewer import html
 
 HEAD = """# {name}
@@ -31,6 +39,8 @@ stages:
 
 ## Options
 
+The keys that all kinds have are on the page [Keys of recipes](../keys.md#tasks).
+
 {options}
 """
 DRAWN = """```{{raw}} html
@@ -47,10 +57,36 @@ Each kind has a page with an example of its annotation and the options of a reci
 {names}
 ```
 """
+KEYS = """# Keys of recipes
+
+A recipe has the keys of the first table; the tables below it are of its parts.
+[Recipes](../recipes.md) explains the most important keys, and the pages of
+[kinds of task](kinds/index.md) have the options of each kind. A key that is not required may be
+left out and then has its default. In brackets is what the items of a list, or the values of a
+mapping, can be.
+
+"""
+SECTIONS: dict[str, type[BaseModel]] = {  # a heading, and the part of a recipe it is about
+    "The recipe": Recipe,
+    "Embedders": specs.EmbedderSpec,
+    "Levels": specs.LevelSpec,
+    "Span layers": specs.SpanLayerSpec,
+    "Tasks": specs.TaskSpec,
+    "Corpora": specs.CorpusPartSpec,
+    "Tokenization": TokenizationSpec,
+    "Stages": specs.StageSpec,
+    "Learning rates": specs.LearningRates,
+    "Teacher": specs.TeacherSpec,
+    "Card": specs.CardSpec,
+}
+LINKS = {
+    model: f"[{heading.lower()}](#{heading.lower().replace(' ', '-')})"
+    for heading, model in SECTIONS.items()
+}
 
 
 def pages(out: Path, images: Path) -> None:
-    """Write ``out/NAME.md`` and ``drawn/NAME.html`` for each kind, and ``out/index.md``."""
+    """Write ``out/NAME.md``, ``drawn/NAME.html`` for each kind, ``out/index.md``, ``keys.md``."""
     out.mkdir(parents=True, exist_ok=True)
     images.mkdir(parents=True, exist_ok=True)
     names = tasks.names()
@@ -59,6 +95,7 @@ def pages(out: Path, images: Path) -> None:
         (images / f"{name}.html").write_text(html.render([sample], title=name), encoding="utf-8")
         (out / f"{name}.md").write_text(page(name, sample), encoding="utf-8")
     (out / "index.md").write_text(INDEX.format(names="\n".join(names)), encoding="utf-8")
+    (out.parent / "keys.md").write_text(keys(), encoding="utf-8")
 
 
 def page(name: str, sample: Document) -> str:
@@ -69,7 +106,7 @@ def page(name: str, sample: Document) -> str:
         said=_literal(description),
         drawing=DRAWN.format(name=name),
         files=_files(sample),
-        options=_options(tasks.load(name).options.model_fields),
+        options=table(tasks.load(name).options.model_fields, {}),
     )
 
 
@@ -82,14 +119,29 @@ def _files(sample: Document) -> str:
     return "\n\n".join(lines)
 
 
-def _options(fields: dict[str, Any]) -> str:
-    lines = ["| option | default | what it does |", "|---|---|---|"]
-    for key, field in fields.items():
-        usual = "" if field.is_required() else f"`{field.default!r}`"
-        lines.append(
-            f"| `{key}` | {usual} | {(field.description or '').replace('|', chr(92) + '|')} |"
-        )
-    return "\n".join(lines)
+def keys() -> str:
+    """Return the page of all keys but the options of kinds of task."""
+    return KEYS + "\n\n".join(part for name in SECTIONS for part in _section(name)) + "\n"
+
+
+def _section(heading: str) -> Iterator[str]:
+    """Yield the heading and the tables of a part of a recipe; each embedder has its own."""
+    model = SECTIONS[heading]
+    yield f"## {heading}"
+    if model is specs.EmbedderSpec:
+        yield "The first key of an embedder is its name, as in `{transformer: minilm}`."
+        for name in embedders.names():
+            options = embedders.load(name).options
+            yield f"### {name}"
+            yield cleandoc(options.__doc__ or "")
+            yield table(options.model_fields, LINKS)
+        return
+    yield cleandoc(model.__doc__ or "")
+    fields = dict(model.model_fields)
+    fields.pop("options", None)  # gathers the keys that a kind of part has
+    if model is specs.LevelSpec:
+        fields |= recurrent.Options.model_fields
+    yield table(fields, LINKS)
 
 
 def _literal(docstring: str) -> str:

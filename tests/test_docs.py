@@ -10,13 +10,17 @@ from pathlib import Path
 import pytest
 import torch
 from fenced import blocks
+from pydantic import TypeAdapter
 
 from spanloom import embedders, tasks
 from spanloom.annotation.comparable import comparable
 from spanloom.config import recipe as recipes
+from spanloom.config import specs, yaml
+from spanloom.config.tokenization import TokenizationSpec
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
 from spanloom.model.plan import resolve
+from spanloom.nn import recurrent
 from spanloom.nn.candidates import ScoredSpans, group_of, text_order
 from spanloom.training.train import new_model
 
@@ -213,6 +217,55 @@ def test_rows_of_a_table_have_as_many_cells_as_its_head(page):
         cells = [re.sub(r"\\\||`[^`]*`", "", row).count("|") for row in table.splitlines()]
         wrong = [row for row, n in zip(table.splitlines(), cells, strict=True) if n != cells[0]]
         assert not wrong
+
+
+# docs/kind_pages.py
+
+
+KINDS = {f"tasks/{name}": tasks.load(name).options for name in tasks.names()}
+EMBEDDERS = {f"embedders/{name}": embedders.load(name).options for name in embedders.names()}
+PARTS = (
+    *(recipes.Recipe, specs.LevelSpec, recurrent.Options, specs.SpanLayerSpec, specs.TaskSpec),
+    *(specs.CorpusPartSpec, TokenizationSpec, specs.StageSpec, specs.LearningRates),
+    *(specs.TeacherSpec, specs.CardSpec),
+)
+
+
+@pytest.fixture
+def kind_pages(monkeypatch):
+    monkeypatch.syspath_prepend(CHAPTERS)
+    return importlib.import_module("kind_pages")
+
+
+@pytest.mark.parametrize("model", [*KINDS.values(), *EMBEDDERS.values(), *PARTS])
+def test_defaults_are_written_as_a_recipe_has_them(model, kind_pages):
+    fields = {
+        key: field for key, field in model.model_fields.items() if field.annotation != specs.Raw
+    }
+    for row in rows(kind_pages.table(fields, kind_pages.LINKS)):
+        field, default = fields[row[0].strip("`")], row[2].strip("`")
+        assert field.is_required() == (default == "required")
+        if not field.is_required():
+            read = yaml.loads(default, "page").data
+            assert TypeAdapter(field.annotation).validate_python(read) == field.get_default()
+
+
+def test_values_of_options_are_told_in_words(kind_pages):
+    names = "boundary_context", "hard_negatives_per_word", "limits", "entity_pair_labels", "nested"
+    fields = {name: tasks.load("relations").options.model_fields[name] for name in names}
+    assert [row[1] for row in rows(kind_pages.table(fields, {}))] == [
+        "`true`, `false`",
+        "`all` or number > 0",
+        "`train`, `spanrel`",
+        "list (list (text)) or `null`",
+        "`true`, `false` or `null`",
+    ]
+
+
+def test_every_key_of_a_recipe_is_on_the_page_of_keys(kind_pages):
+    written = {row[0].strip("`") for row in rows(kind_pages.keys())}
+    keys = {key for model in (*PARTS, *EMBEDDERS.values()) for key in model.model_fields}
+    assert written == keys
 
 
 # docs/formats.md
