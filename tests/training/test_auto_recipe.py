@@ -88,6 +88,20 @@ def test_it_can_be_written_with_comments_and_read_again(tmp_path):
         (["a b c"] * 19 + ["w " * 101], "newline"),
         (["a b c"] * 18 + ["w " * 101], "punctuation"),
         (["", "", "w " * 100, ""], "newline"),
+        (
+            [
+                "It rains in the hills, and",
+                "the river, which was low",
+                "for weeks, rises. So do we.",
+            ],
+            "punctuation",
+        ),
+        (
+            ["It rains in the hills", "the river rises.", "For weeks it did not, nor the lake"],
+            "newline",
+        ),
+        (["it rains in the hills", "the river", "the lake is low now"], "newline"),
+        (["Add water to the bottle", "", "then shake it for an hour"], "newline"),
     ],
 )
 def test_long_lines_are_paragraphs(lines, expected):

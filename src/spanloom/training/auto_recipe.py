@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from spanloom.training.layer_shapes import with_shapes
 
 LONG = 100  # words: a longer line is rather a paragraph than a sentence
 SHORT_LINES = 0.95  # share of short lines from which on each line is taken for a sentence
+_WRAPPED = 0.2  # share of line breaks in mid-sentence from which on text is taken for wrapped
+_FULL = 0.7  # of the longest line: a line that long may have been wrapped
+_FINAL = '.!?:;"”»)'  # what ends a line that is a sentence
 _EPOCHS = 8, 250_000  # this many did well on so many words; fewer words need more
 _FEWEST, _MOST = 4, 40
 _FEW_WORDS = 50_000  # below that, more and smaller updates learn sooner
@@ -147,11 +151,30 @@ def words(documents: Sequence[Document]) -> str:
 
 
 def sentences(documents: Iterable[Document]) -> str:
-    """Return "newline" if lines are short enough to be sentences, else "punctuation"."""
-    counts = [len(line.split()) for document in documents for line in document.text.splitlines()]
-    filled = [count for count in counts if count]
-    short = sum(count <= LONG for count in filled)
-    return "newline" if short >= SHORT_LINES * len(filled) else "punctuation"
+    """Return "newline" if lines seem to be sentences, else "punctuation".
+
+    They do not where more than a few are as long as paragraphs, or many break in mid-sentence.
+    """
+    num_lines = num_long = num_breaks = num_wrapped = 0
+    for document in documents:
+        lines = document.text.splitlines()
+        counts = [len(line.split()) for line in lines]
+        num_lines += sum(count > 0 for count in counts)
+        num_long += sum(count > LONG for count in counts)
+        longest = max(map(len, lines), default=0)
+        filled = [pair for pair in pairwise(lines) if all(line.strip() for line in pair)]
+        num_breaks += len(filled)
+        if document.text.lstrip()[:1].isupper():  # small letters mean something in this text
+            num_wrapped += sum(_is_wrapped(*pair, longest) for pair in filled)
+    has_paragraphs = num_long > (1 - SHORT_LINES) * num_lines
+    is_wrapped = num_wrapped > _WRAPPED * num_breaks
+    return "punctuation" if has_paragraphs or is_wrapped else "newline"
+
+
+def _is_wrapped(line: str, following: str, longest: int) -> bool:
+    """Return whether a sentence seems to go on after a line, which is almost the longest."""
+    is_full = len(line) >= _FULL * longest
+    return is_full and line.rstrip()[-1] not in _FINAL and following.lstrip()[0].islower()
 
 
 def epochs(words: int) -> int:
