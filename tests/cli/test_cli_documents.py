@@ -90,10 +90,11 @@ def test_view_mistakes(fails, home, tmp_path):
 
 def test_check_counts_and_limits(spanloom, home):
     free = json.loads(spanloom("check", home / "corpus", "--json").stdout)
-    assert free["model"] == {"width": None, "nested": False}
+    limits = {"kinds": ["relations"], "width": None, "nested": False}
+    assert free["model"] == {"main": limits}
     assert free["splits"]["train"]["layers"]["main"]["oracle"]["spans"]["gold"] == 136
     told = spanloom("check", home / "corpus", "-m", home / "model", "--json")
-    assert json.loads(told.stdout)["model"] == {"width": 1, "nested": False}
+    assert json.loads(told.stdout)["model"] == {"main": limits | {"width": 1}}
     assert (
         told.stderr == f"{home / 'corpus'}: read as brat\nwords: char-class, sentences: newline\n"
     )
@@ -107,7 +108,7 @@ def test_check_sees_whether_spans_nest(spanloom, tmp_path, second, nested):
     (tmp_path / "a.txt").write_text("a b c", encoding="utf-8")
     (tmp_path / "a.ann").write_text(f"T1\tA 0 3\ta b\nT2\tA {second}\t", encoding="utf-8")
     found = json.loads(spanloom("check", tmp_path, "--json").stdout)
-    assert found["model"]["nested"] is nested
+    assert found["model"]["main"]["nested"] is nested
 
 
 def test_check_mistakes(fails, home, tmp_path):

@@ -8,6 +8,7 @@ from spanloom.annotation.events import EventLosses, collect, project
 from spanloom.annotation.text_pairs import join_texts
 from spanloom.corpora.check import OracleScore, check, duplicates
 from spanloom.corpora.folder import Corpus, read, splits
+from spanloom.corpora.layer_limits import CorpusLimits
 from spanloom.corpora.locator import Locator
 from spanloom.corpora.reachability import ModelLimits, Reason
 from spanloom.corpora.report import to_json, to_text
@@ -25,7 +26,7 @@ from spanloom.document import (
 from spanloom.formats.brat import read as brat
 from spanloom.tokenization import word_tokenizer
 
-REACH = ModelLimits(word_tokenizer("char-class", "newline"), width=3)
+REACH = CorpusLimits(ModelLimits(word_tokenizer("char-class", "newline"), width=3))
 
 
 def corpus(*documents):
@@ -276,7 +277,7 @@ def test_wet_lab_protocols_whole(data):
     projected = sum(len(project(layer, scheme)[1]) for layer in layers)
     assert (relations, projected) == (20_742, 43_773)
     began = time.process_time()
-    report = check(corpora, ModelLimits(word_tokenizer("char-class", "newline")))
+    report = check(corpora, CorpusLimits(ModelLimits(word_tokenizer("char-class", "newline"))))
     assert time.process_time() - began < 10
     reports = [split.layers[MAIN] for split in report.splits.values()]
     assert all(report.events.swapped == report.events.shared == 0 for report in reports)

@@ -8,7 +8,7 @@ from spanloom import tasks
 from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
 from spanloom.tokenization import word_tokenizer
 from spanloom.training.layer_kinds import samples, suggest, suggestion
-from spanloom.training.layer_shapes import with_shapes
+from spanloom.training.layer_shapes import proposed_kind, with_shapes
 
 SPLIT = word_tokenizer("char-class", "newline")
 TEXT = "Ada met Bob there .\nCleo slept ."
@@ -26,7 +26,9 @@ PLAIN = document(("person", ADA), ("dog", BOB), relations=(Relation("R1", "met",
 def proposed(*documents, kind=None):
     (sample,) = samples(documents).values()
     first = suggest(sample) if kind is None else suggestion(kind, "as asked")
-    return with_shapes(first, sample, SPLIT, keep_kind=kind is not None)
+    suggested = with_shapes(first, sample, SPLIT, keep_kind=kind is not None)
+    assert kind is not None or proposed_kind(sample) == suggested.kind
+    return suggested
 
 
 TWICE = document(("person", ADA), ("writer", ADA))

@@ -1,9 +1,9 @@
 """``spanloom check``: what a corpus contains, and what a model cannot reach in it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe
     from spanloom.config.tokenization import TokenizationSpec
     from spanloom.corpora.folder import Corpus
-    from spanloom.corpora.reachability import ModelLimits
+    from spanloom.corpora.layer_limits import CorpusLimits
+    from spanloom.corpora.reachability import ModelLimits, Split
+    from spanloom.document import Document, Layer
     from spanloom.workers.calls import Mapper
 
 
@@ -34,7 +36,8 @@ def check(
 ) -> None:
     """Count labels, widths and shapes; report mistakes in files, and what no model can find.
 
-    Without a recipe or model, spans may be of any width, and nest where those of the data do.
+    A layer has the limits of the tasks that learn it or, without a recipe or model, of the kind
+    that spanloom init proposes: spans may be of any width, and nest where those of the data do.
 
     Example: spanloom check protocols/ --recipe recipe.yaml
     """
@@ -48,9 +51,10 @@ def check(
     with open_mapper(workers, data) as mapper, pause_gc():
         corpora = _read(data, encoding, mapper)
         model_recipe = _recipe(recipe, model)
-        limits = _model_limits(model_recipe, corpora)
+        limits = _corpus_limits(model_recipe, corpora)
         report = judge(corpora, limits, mapper)
-    ceilings = _coreference_ceilings(model_recipe, corpora, limits) if model_recipe else {}
+    split = limits.default.split
+    ceilings = _coreference_ceilings(model_recipe, corpora, split) if model_recipe else {}
     if as_json:
         more = {"coreference_ceilings": ceilings} if ceilings else {}
         write_stdout(json.dumps(to_json(report) | more, indent=1))
@@ -81,8 +85,12 @@ def _read(data: Path, encoding: str, mapper: "Mapper") -> "dict[str, Corpus]":
     return corpora
 
 
-def _model_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> "ModelLimits":
-    """Return the limits of a model, and log how it splits words and sentences."""
+def _corpus_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> "CorpusLimits":
+    """Return the limits of each layer, and log how words and sentences are split.
+
+    They are those of the tasks that learn a layer, else of the kind that ``init`` proposes for it.
+    """
+    from spanloom.corpora.layer_limits import CorpusLimits, limits_of_kind
     from spanloom.corpora.reachability import ModelLimits
     from spanloom.tokenization import word_tokenizer
 
@@ -93,7 +101,36 @@ def _model_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> "
     kept = "those that documents give, else " if given else ""
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
     tokenizer = word_tokenizer(words.tokenizer, words.sentence_splitter)
-    return ModelLimits(tokenizer, **_limits(recipe, corpora))
+    first = corpora.get("train") or next(iter(corpora.values()))
+    layers = _layers(first.documents)
+    of_tasks = {} if recipe is None else _limits_of_tasks(recipe, tokenizer, layers)
+    proposed = {
+        layer: limits_of_kind(tokenizer, kind, {}, layers[layer])
+        for layer, kind in _proposed_kinds(first.documents, layers.keys() - of_tasks).items()
+    }
+    without_task = frozenset() if recipe is None else frozenset(proposed)
+    return CorpusLimits(ModelLimits(tokenizer), proposed | of_tasks, without_task)
+
+
+def _layers(documents: Sequence["Document"]) -> dict[str, list["Layer"]]:
+    """Return the layers of all documents, by name."""
+    layers: dict[str, list[Layer]] = {}
+    for document in documents:
+        for layer in document.layers:
+            layers.setdefault(layer.name, []).append(layer)
+    return layers
+
+
+def _proposed_kinds(documents: Sequence["Document"], layers: Set[str]) -> dict[str, str]:
+    """Return the kind that ``spanloom init`` proposes for each of some layers with annotations."""
+    from spanloom.training.layer_kinds import samples
+    from spanloom.training.layer_shapes import proposed_kind
+
+    if not layers:
+        return {}
+    return {
+        name: proposed_kind(sample) for name, sample in samples(documents).items() if name in layers
+    }
 
 
 def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
@@ -109,7 +146,7 @@ def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
 
 
 def _coreference_ceilings(
-    recipe: "Recipe", corpora: "Mapping[str, Corpus]", limits: "ModelLimits"
+    recipe: "Recipe", corpora: "Mapping[str, Corpus]", split: "Split"
 ) -> dict[str, dict[str, float]]:
     """Return the CoNLL average of perfect scores, by coreference task and split."""
     from spanloom.corpora.antecedent_reach import AntecedentReach
@@ -117,14 +154,14 @@ def _coreference_ceilings(
     ceilings: dict[str, dict[str, float]] = {}
     for name, task in recipe.tasks.items():
         documents_by_split = {
-            split: [document for document in corpus.documents if document.has_layer(task.layer)]
-            for split, corpus in corpora.items()
+            part: [document for document in corpus.documents if document.has_layer(task.layer)]
+            for part, corpus in corpora.items()
         }
         if task.kind == "coreference":
             reach = AntecedentReach.of_task(task.options | recipe.vocabulary.get(name, {}))
             ceilings[name] = {
-                split: reach.ceiling(documents, task.layer, limits.split)
-                for split, documents in documents_by_split.items()
+                part: reach.ceiling(documents, task.layer, split)
+                for part, documents in documents_by_split.items()
                 if documents
             }
     return ceilings
@@ -145,45 +182,19 @@ def _words(corpora: Mapping[str, "Corpus"]) -> "TokenizationSpec":
     )
 
 
-def _limits(recipe: "Recipe | None", corpora: Mapping[str, "Corpus"]) -> dict[str, Any]:
-    """Return the limits of a model: the widest span of any task, whether spans of a task may nest.
+def _limits_of_tasks(
+    recipe: "Recipe", split: "Split", layers: Mapping[str, Sequence["Layer"]]
+) -> dict[str, "ModelLimits"]:
+    """Return the limits of each layer that tasks of the recipe learn; vocabularies come first."""
+    from spanloom.corpora.layer_limits import LEARNS_NO_LAYER, join_limits, limits_of_kind
 
-    What a task of the recipe has options for counts as in reach of the model.
-    """
-    from spanloom.annotation.nesting import has_nesting
-    from spanloom.corpora.reachability import RELATION_HORIZON
-
-    tasks: list[dict[str, Any]] = []
-    if recipe is not None:
-        tasks = [
-            {**spec.options, **recipe.vocabulary.get(name, {})}
-            for name, spec in recipe.tasks.items()
-        ]
-    widths = [options.get("max_span_width") for options in tasks]
-    known_widths = [width for width in widths if width is not None]
-    nested_options = [options["nested"] for options in tasks if options.get("nested") is not None]
-    first = corpora.get("train") or next(iter(corpora.values()))
-    shaped = {
-        name: any(options.get(name) for options in tasks)
-        for name in ("multi_label", "discontinuous", "several_events")
-    }
-    bounds = (
-        [
-            bounds
-            for span in layer.spans
-            for bounds in (span.fragments if shaped["discontinuous"] else [(span.start, span.end)])
-        ]
-        for document in first.documents
-        for layer in document.layers
-    )
-    horizons = [
-        options.get("relation_horizon", RELATION_HORIZON)
-        for options in tasks
-        if options.get("relation_scope") == "document"
-    ]
-    return {
-        "width": max(known_widths) if known_widths and len(known_widths) == len(widths) else None,
-        "nested": any(nested_options) if nested_options else has_nesting(bounds),
-        "relation_horizon": max(horizons, default=None),
-        **shaped,
-    }
+    limits: dict[str, list[ModelLimits]] = {}
+    for name in recipe.kept_tasks:
+        task = recipe.tasks[name]
+        if task.kind in LEARNS_NO_LAYER:
+            continue
+        options = task.options | recipe.vocabulary.get(name, {})
+        for layer in {task.layer, *(part.layer for part in recipe.corpora.get(task.data, ()))}:
+            task_limits = limits_of_kind(split, task.kind, options, layers.get(layer, ()))
+            limits.setdefault(layer, []).append(task_limits)
+    return {layer: join_limits(of_tasks) for layer, of_tasks in limits.items()}

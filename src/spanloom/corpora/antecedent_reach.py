@@ -4,18 +4,16 @@ A model with perfect scores links each mention to its nearest antecedent among t
 looks back at. What refers farther begins a new entity, so its cluster is cut there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.annotation.word_index import WordIndex
+from spanloom.corpora.reachability import Split
 from spanloom.document import Document, Layer, Relation
 from spanloom.metrics.clusters import score
-from spanloom.tokenization import Tokenization, words_of
-
-Split = Callable[[str], Tokenization]  # of a text into words and sentences
-
+from spanloom.tokenization import words_of
 
 SPANS_PER_WORD, MAX_ANTECEDENTS, HORIZON = 0.4, 50, 4000  # defaults of a task's options
 

@@ -17,6 +17,7 @@ from spanloom.annotation.label_sets import label_sets_of
 from spanloom.annotation.text_pairs import classification_of, text_pair
 from spanloom.annotation.word_index import WordIndex
 from spanloom.corpora.folder import Corpus
+from spanloom.corpora.layer_limits import CorpusLimits
 from spanloom.corpora.locator import Locator
 from spanloom.corpora.reachability import (
     LabelSets,
@@ -141,11 +142,11 @@ class DuplicateGroup:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """Reports of all splits, documents with equal texts, and the assumed limits of the model."""
+    """Reports of all splits, documents with equal texts, and the assumed limits of each layer."""
 
     splits: dict[str, SplitReport]
     duplicates: tuple[DuplicateGroup, ...]
-    limits: ModelLimits
+    limits: CorpusLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ class _TrainLayer:
 
 
 def check(
-    corpora: Mapping[str, Corpus], limits: ModelLimits, mapper: Mapper = map_here
+    corpora: Mapping[str, Corpus], limits: CorpusLimits, mapper: Mapper = map_here
 ) -> CheckReport:
     """Return counts and oracle scores of a corpus's splits, by name; ``mapper`` checks batches.
 
@@ -200,7 +201,7 @@ def _batches(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
 
 
 def _train_layers(
-    corpora: Iterable[Corpus], limits: ModelLimits, *, closed: bool
+    corpora: Iterable[Corpus], limits: CorpusLimits, *, closed: bool
 ) -> dict[str, _TrainLayer]:
     """Return the event scheme and labels of each layer, by name."""
     layers: dict[str, list[Layer]] = defaultdict(list)
@@ -209,7 +210,8 @@ def _train_layers(
             for layer in document.layers:
                 layers[layer.name].append(layer)
     return {
-        name: _collect_layer(same_name, limits, closed=closed) for name, same_name in layers.items()
+        name: _collect_layer(same_name, limits.of(name), closed=closed)
+        for name, same_name in layers.items()
     }
 
 
@@ -234,7 +236,7 @@ def _collect_layer(layers: Sequence[Layer], limits: ModelLimits, *, closed: bool
 class _BatchChecker:
     """Checks some documents of a split, whose names are relative to ``root``."""
 
-    limits: ModelLimits
+    limits: CorpusLimits
     train_layers: Mapping[str, _TrainLayer]
     root: Path | None
 
@@ -244,7 +246,7 @@ class _BatchChecker:
         report = SplitReport()
         sentences: list[str] = []
         for document in documents:
-            words = words_of(document, self.limits.split)
+            words = words_of(document, self.limits.default.split)
             report.statistics.add(document, words)
             sentences += _sentence_texts(document.text, words)
             pair = _pair_ids(document, report, prefix)
@@ -269,13 +271,13 @@ class _BatchChecker:
         train_layer = self.train_layers.get(
             layer.name, _TrainLayer(EventScheme(), frozenset(), frozenset(), frozenset())
         )
-        statistics = report.statistics.layers[layer.name]
+        statistics, limits = report.statistics.layers[layer.name], self.limits.of(layer.name)
         layer_report = report.layers.setdefault(layer.name, LayerReport(statistics))
         _, relations = project(layer, train_layer.scheme)
         statistics.add_shapes(layer, relations, word_index)
         layer_report.events += losses(layer, train_layer.scheme)
         span_results = span_verdicts(
-            layer.spans, word_index, self.limits, train_layer.spans, train_layer.label_sets
+            layer.spans, word_index, limits, train_layer.spans, train_layer.label_sets
         )
         layer_report.spans.add(span_results, locator)
         by_id = {span.id: span for span in layer.spans}
@@ -283,7 +285,7 @@ class _BatchChecker:
             relation for relation in relations if (relation.head, relation.tail) != pair
         ]
         relation_results = relation_verdicts(
-            scored_relations, span_results, by_id, word_index, self.limits, train_layer.relations
+            scored_relations, span_results, by_id, word_index, limits, train_layer.relations
         )
         layer_report.relations.add(relation_results, locator)
         layer_report.between_parts += len(relations) - len(scored_relations)

@@ -3,9 +3,9 @@
 A span model predicts spans of whole words inside one sentence (of a sentence read in parts:
 inside one part), up to a width, with one label per span; flat: no two overlap; nested: no two
 cross. It predicts one label per ordered pair of different spans of one sentence or part. Options
-of a task widen this (``ModelLimits``): several labels on a span, in sets that train has; spans with
-gaps, as fragments; relations across sentences, up to a distance. Items are compared as they are
-scored: duplicates count once, relations by the bounds of their ends.
+of a task and its kind widen this (``ModelLimits``): several labels on a span, in sets that train
+has; spans with gaps, as fragments; relations across sentences, up to a distance. Items are compared
+as they are scored: duplicates count once, relations by the bounds of their ends.
 
 An interval is ``[start, end)`` with ``start < end``. Two intervals cross if they overlap and
 neither contains the other; equal intervals do not cross.
@@ -28,6 +28,7 @@ from spanloom.tokenization import Tokenization
 
 Ends = tuple[Fragment, ...]
 Interval = tuple[int, int]
+Split = Callable[[str], Tokenization]  # of a text into words and sentences
 LabelSets = frozenset[frozenset[str]]  # sets of labels on the same characters
 RELATION_HORIZON = 100  # words between the starts of two spans where relations cross sentences
 
@@ -54,6 +55,7 @@ class Reason(StrEnum):
     APART_PARTS = "ends in different parts of a long sentence"
     FAR = "ends farther apart than the model looks"
     PAIR = "another label on the same ordered pair"
+    HEAD = "another head of the same span"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,24 @@ class ModelLimits:
     """Limits of what a model can predict. ``width`` is in words, None for any width.
 
     ``relation_horizon`` is the largest distance, in words, of the starts of two spans of a relation
-    across sentences; None if there is none across.
+    across sentences; None if there is none across. With ``document_relations`` no distance is too
+    large. Without ``several_heads`` a span is the tail of one relation at most. ``kinds`` are those
+    of the tasks that have these limits.
     """
 
-    split: Callable[[str], Tokenization]
+    split: Split
     width: int | None = None
     nested: bool = False
+    overlapping: bool = False
+    across_sentences: bool = False
     multi_label: bool = False
     discontinuous: bool = False
     relation_horizon: int | None = None
+    document_relations: bool = False
     several_events: bool = False
     self_pairs: bool = False
+    several_heads: bool = True
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +113,9 @@ def span_verdicts(
         key: _span_reason(span, word_spans[key], limits, labels) for key, span in items.items()
     }
     for key, parts in word_spans.items():
-        if reasons[key] in (None, Reason.WIDE, Reason.LABEL) and word_index.in_different_parts(
-            parts[0].first, parts[-1].end - 1
-        ):
+        if limits.across_sentences or reasons[key] not in (None, Reason.WIDE, Reason.LABEL):
+            continue
+        if word_index.in_different_parts(parts[0].first, parts[-1].end - 1):
             reasons[key] = Reason.PARTS
     if limits.discontinuous:
         shared = fragments.losses(list(items.values()))
@@ -116,7 +125,8 @@ def span_verdicts(
         _refuse_second_labels(reasons)
     elif label_sets is not None:
         _refuse_unknown_sets(reasons, label_sets)
-    _refuse_rivals(reasons, word_spans, limits)
+    if not limits.overlapping:
+        _refuse_rivals(reasons, word_spans, limits)
     return [Reachability(span, reasons[key]) for key, span in items.items()]
 
 
@@ -143,7 +153,8 @@ def _span_reason(
         return Reason.GAPS
     if not all(part.aligned for part in word_spans):
         return Reason.BORDERS
-    if word_spans[0].sentence != word_spans[-1].last_sentence:
+    is_across = word_spans[0].sentence != word_spans[-1].last_sentence
+    if is_across and not limits.across_sentences:
         return Reason.SENTENCES
     if limits.width is not None and any(part.width > limits.width for part in word_spans):
         return Reason.WIDE
@@ -211,6 +222,7 @@ def relation_verdicts(
     }
     verdicts: dict[tuple[str, object], Reachability] = {}
     labelled_pairs: set[object] = set()
+    tails: set[object] = set()
     for relation in relations:
         pair = tuple(_end_key(end, spans_by_id) for end in (relation.head, relation.tail))
         if (relation.label, pair) in verdicts:
@@ -220,8 +232,11 @@ def relation_verdicts(
             reason = Reason.LABEL
         if reason is None and pair in labelled_pairs:
             reason = Reason.PAIR
+        if reason is None and pair[1] in tails and not limits.several_heads:
+            reason = Reason.HEAD
         if reason is None:
             labelled_pairs.add(pair)
+            tails.add(pair[1])
         verdicts[relation.label, pair] = Reachability(relation, reason)
     return list(verdicts.values())
 
@@ -253,6 +268,8 @@ def _distance_reason(
     head: WordSpan, tail: WordSpan, word_index: WordIndex, limits: ModelLimits
 ) -> Reason | None:
     """Return why two spans are too far apart to be related."""
+    if limits.document_relations:
+        return None
     first, last = sorted((head.first, tail.first))
     if limits.relation_horizon is not None:
         return Reason.FAR if last - first > limits.relation_horizon else None

@@ -10,7 +10,8 @@ from spanloom.corpora.check import (
     OracleScore,
     SplitReport,
 )
-from spanloom.corpora.reachability import Reason
+from spanloom.corpora.layer_limits import CorpusLimits, learnt_with
+from spanloom.corpora.reachability import ModelLimits
 from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
 from spanloom.quantity import quantity
@@ -29,29 +30,39 @@ EVENTS = {
 }
 
 WIDENED: Mapping[str, str] = {
+    "across_sentences": "spans across sentences",
     "multi_label": "several labels on a span",
     "discontinuous": "spans with gaps",
     "relation_horizon": "relations across sentences",
+    "document_relations": "relations of any distance",
     "several_events": "several events a trigger",
-}  # options of tasks that widen what a model can predict
-LEARNT_WITH = {
-    Reason.SECOND: "multi_label: true",
-    Reason.GAPS: "discontinuous: true",
-    Reason.APART: "relation_scope: document",
-    Reason.APART_PARTS: "relation_scope: document",
-}  # the option of kind relations (the first: of entities, too) that brings an item into reach
+    "self_pairs": "relations from a span to itself",
+}  # kinds and options of tasks that widen what a model can predict
 
 
 def to_json(report: CheckReport) -> dict[str, object]:
     """Return the report as numbers and strings, ready for ``json.dump``."""
     return {
         "model": {
-            "width": report.limits.width,
-            "nested": report.limits.nested,
-            **{name: value for name in WIDENED if (value := getattr(report.limits, name))},
+            layer: _limits_json(layer, report.limits)
+            for layer in dict.fromkeys(
+                layer for split in report.splits.values() for layer in split.layers
+            )
         },
         "splits": {name: _split_json(split) for name, split in report.splits.items()},
         "duplicates": [asdict(group) for group in report.duplicates],
+    }
+
+
+def _limits_json(layer: str, corpus_limits: CorpusLimits) -> dict[str, object]:
+    """Return the assumed limits of one layer; "task" says whether the model learns it."""
+    limits = corpus_limits.of(layer)
+    return {
+        "kinds": list(limits.kinds),
+        **({"task": False} if layer in corpus_limits.without_task else {}),
+        "width": limits.width,
+        "nested": limits.nested,
+        **{name: value for name in ("overlapping", *WIDENED) if (value := getattr(limits, name))},
     }
 
 
@@ -112,7 +123,8 @@ def to_text(report: CheckReport) -> str:
         parts += _problems(name, split)
         parts += _input_counts(name, split)
         for layer, layer_report in split.layers.items():
-            parts.append("\n".join(_layer_text(f"{name}, layer {layer}", layer_report, report)))
+            title = f"{name}, layer {layer}"
+            parts.append("\n".join(_layer_text(title, layer, layer_report, report.limits)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -168,7 +180,9 @@ def _count_rest(total: int) -> Iterator[str]:
         yield f"  … and {total - MAX_LISTED} more"
 
 
-def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator[str]:
+def _layer_text(
+    title: str, name: str, layer: LayerReport, corpus_limits: CorpusLimits
+) -> Iterator[str]:
     """Yield all lines about one layer."""
     yield f"== {title}: {quantity(layer.statistics.documents, 'document')} annotated"
     for kind, counts in layer.statistics.labels.items():
@@ -179,13 +193,24 @@ def _layer_text(title: str, layer: LayerReport, report: CheckReport) -> Iterator
     yield from _counts_text("relations (event arguments among them)", layer.statistics.links)
     yield from _counts_text("events", {EVENTS[key]: n for key, n in asdict(layer.events).items()})
     yield from _answer_counts(layer)
-    limits = report.limits
-    shape = "nested" if limits.nested else "flat"
-    width = "any width" if limits.width is None else f"up to {limits.width} words"
+    if not layer.spans.gold and not layer.relations.gold:
+        return
+    limits = corpus_limits.of(name)
+    yield _ceiling_head(limits, has_task=name not in corpus_limits.without_task)
+    yield from _oracle_text("spans", layer.spans, limits)
+    yield from _oracle_text("relations", layer.relations, limits)
+
+
+def _ceiling_head(limits: ModelLimits, *, has_task: bool) -> str:
+    """Return the line that says which model the ceiling is of."""
+    shape = "overlapping" if limits.overlapping else "nested" if limits.nested else "flat"
+    width = "any width" if limits.width is None else f"up to {quantity(limits.width, 'word')}"
     more = [words for name, words in WIDENED.items() if getattr(limits, name)]
-    yield ", ".join([f"ceiling of a model of {shape} spans of {width}", *more]) + ":"
-    yield from _oracle_text("spans", layer.spans)
-    yield from _oracle_text("relations", layer.relations)
+    more += [] if limits.several_heads else ["one head per span"]
+    noun = "kind" if len(limits.kinds) == 1 else "kinds"
+    kinds = f" ({noun} {', '.join(limits.kinds)})" if limits.kinds else ""
+    start = "ceiling of a model" if has_task else "no task learns this layer; ceiling of a model"
+    return ", ".join([f"{start}{kinds} of {shape} spans of {width}", *more]) + ":"
 
 
 def _answer_counts(layer: LayerReport) -> Iterator[str]:
@@ -233,14 +258,14 @@ def _width_histogram(statistics: LayerStatistics) -> Iterator[str]:
         yield f"  wider  {wider:7}  {100 * wider / total:5.1f} %"
 
 
-def _oracle_text(kind: str, oracle: OracleScore) -> Iterator[str]:
+def _oracle_text(items: str, oracle: OracleScore, limits: ModelLimits) -> Iterator[str]:
     """Yield oracle recall and F1, then each reason with its first items."""
     if not oracle.gold:
         return
     oracle_scores = f"recall {100 * oracle.recall:.2f}, F1 {100 * oracle.f1:.2f}"
-    yield f"  {kind}: {oracle.reachable} of {oracle.gold} in reach: {oracle_scores}"
+    yield f"  {items}: {oracle.reachable} of {oracle.gold} in reach: {oracle_scores}"
     for reason, count in oracle.missed.most_common():
-        option = f" (learnt with {LEARNT_WITH[reason]})" if reason in LEARNT_WITH else ""
-        yield f"    {count:6}  {reason}{option}"
+        option = learnt_with(reason, limits.kinds)
+        yield f"    {count:6}  {reason}" + (f" (learnt with {option})" if option else "")
         for example in oracle.examples[reason]:
             yield f"              {example}"

@@ -10,6 +10,7 @@ from spanloom.corpora import folder
 from spanloom.corpora.card import Card
 from spanloom.corpora.check import LayerReport, check
 from spanloom.corpora.folder import Corpus
+from spanloom.corpora.layer_limits import CorpusLimits
 from spanloom.corpora.prepare import Prepared, read_summary
 from spanloom.corpora.reachability import ModelLimits
 from spanloom.document import GIVEN_WORDS, Document
@@ -98,7 +99,8 @@ def _layer(corpus: Corpus, layer: str) -> str:
         multi_label=layer in _CHAINS,
         self_pairs=layer in _ROOTS,
     )
-    report = check({"all": replace(corpus, documents=alone)}, reach).splits["all"]
+    split = {"all": replace(corpus, documents=alone)}
+    report = check(split, CorpusLimits(reach)).splits["all"]
     counts = report.layers[layer]
     return f"{layer} | {counts.spans.gold:,} | {counts.relations.gold:,} | {_ceiling(counts)}"
 

@@ -14,7 +14,7 @@ from spanloom.annotation.label_sets import JOINER
 from spanloom.annotation.word_index import WordIndex
 from spanloom.quantity import quantity
 from spanloom.tokenization import Tokenization, words_of
-from spanloom.training.layer_kinds import LayerSample, Options, Suggestion, suggestion
+from spanloom.training.layer_kinds import LayerSample, Options, Suggestion, suggest, suggestion
 
 Split = Callable[[str], Tokenization]
 Need = tuple[Options, str]  # options, and why
@@ -47,6 +47,12 @@ def with_shapes(
         options |= need
         reasons.append(f"{_written(need)}, as {reason}")
     return replace(suggested, kind=kind, options=options, reason="; ".join(reasons))
+
+
+def proposed_kind(sample: LayerSample) -> str:
+    """Return the kind of task that is proposed for a layer, with the options that it needs."""
+    kind = suggest(sample).kind
+    return "relations" if kind == "entities" and any(_gaps(sample)) else kind
 
 
 def _written(options: Options) -> str:
