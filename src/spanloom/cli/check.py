@@ -28,7 +28,10 @@ def check(
         Path | None, typer.Option("--recipe", metavar="R", help="split words and limit as it says")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option("-m", "--model", help="split words and limit as it does")
+        str | None,
+        typer.Option(
+            "-m", "--model", help="model folder or hub id: split words and limit as it does"
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
     workers: Workers = None,
@@ -133,15 +136,14 @@ def _proposed_kinds(documents: Sequence["Document"], layers: Set[str]) -> dict[s
     }
 
 
-def _recipe(recipe: Path | None, model: Path | None) -> "Recipe | None":
+def _recipe(recipe: Path | None, model: str | None) -> "Recipe | None":
     """Return the recipe, or the model's; a model folder is verified before it is read."""
-    from spanloom.atomic_io import verify_folder
     from spanloom.config.recipe import load
-    from spanloom.model.plugin_parts import FILE, load_recipe
 
     if model is not None:
-        files = verify_folder(model)
-        return load_recipe(model / "recipe.yaml", files.get(FILE))
+        from spanloom.model.serialization import load_recipe  # with torch
+
+        return load_recipe(model)
     return None if recipe is None else load(recipe)
 
 
