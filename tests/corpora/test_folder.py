@@ -45,7 +45,7 @@ def test_a_folder_without_documents_names_what_was_looked_for(tmp_path):
     message = f"{re.escape(str(tmp_path))}: no documents; looked for train/, dev/, test/ and"
     with pytest.raises(DataError, match=message):
         splits(tmp_path)
-    with pytest.raises(DataError, match="expected a corpus folder"):
+    with pytest.raises(DataError, match="no such file or folder"):
         splits(tmp_path / "nowhere")
     with pytest.raises(DataError, match="expected a corpus folder"):
         splits(tmp_path / "notes.md")

@@ -242,7 +242,7 @@ def test_a_report_is_told_in_numbers_and_in_words():
     assert table[:3] == [
         "layer main: 1 document",
         "without this layer, not scored: 1 document",
-        "with an end that is no span, not scored: 1 relations",
+        "with an end that is no span, not scored: 1 relation",
     ]
     assert table[4].startswith("relations (last words and label): F1 0.00")
 
