@@ -269,6 +269,9 @@ _SENTENCE_SPLITTERS: Registry[Splitter] = Registry(
 )
 
 
+Split = Callable[[str], Tokenization]  # of a text into words and sentences
+
+
 @dataclass(frozen=True, slots=True)
 class WordTokenizer:
     """Tokenize raw text with a word splitter and a sentence splitter."""
@@ -302,7 +305,7 @@ def given_words(document: Document) -> Tokenization | None:
     return Tokenization(tuple(words), tuple(_group_words(words, sentences)))
 
 
-def words_of(document: Document, split: Callable[[str], Tokenization]) -> Tokenization:
+def words_of(document: Document, split: Split) -> Tokenization:
     """Return the words that a document gives, else the result of ``split`` on its text."""
     return given_words(document) or split(document.text)
 

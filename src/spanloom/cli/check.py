@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from spanloom.config.tokenization import TokenizationSpec
     from spanloom.corpora.folder import Corpus
     from spanloom.corpora.layer_limits import CorpusLimits
-    from spanloom.corpora.reachability import ModelLimits, Split
+    from spanloom.corpora.reachability import ModelLimits
     from spanloom.document import Document, Layer
+    from spanloom.tokenization import Split
     from spanloom.workers.calls import Mapper
 
 
@@ -93,6 +94,7 @@ def _corpus_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> 
 
     They are those of the tasks that learn a layer, else of the kind that ``init`` proposes for it.
     """
+    from spanloom.corpora.check import layers_by_name
     from spanloom.corpora.layer_limits import CorpusLimits, limits_of_kind
     from spanloom.corpora.reachability import ModelLimits
     from spanloom.tokenization import word_tokenizer
@@ -105,7 +107,7 @@ def _corpus_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> 
     log(f"words: {kept}{words.tokenizer}, sentences: {words.sentence_splitter}")
     tokenizer = word_tokenizer(words.tokenizer, words.sentence_splitter)
     first = corpora.get("train") or next(iter(corpora.values()))
-    layers = _layers(first.documents)
+    layers = layers_by_name(first.documents)
     of_tasks = {} if recipe is None else _limits_of_tasks(recipe, tokenizer, layers)
     proposed = {
         layer: limits_of_kind(tokenizer, kind, {}, layers[layer])
@@ -113,15 +115,6 @@ def _corpus_limits(recipe: "Recipe | None", corpora: "Mapping[str, Corpus]") -> 
     }
     without_task = frozenset() if recipe is None else frozenset(proposed)
     return CorpusLimits(ModelLimits(tokenizer), proposed | of_tasks, without_task)
-
-
-def _layers(documents: Sequence["Document"]) -> dict[str, list["Layer"]]:
-    """Return the layers of all documents, by name."""
-    layers: dict[str, list[Layer]] = {}
-    for document in documents:
-        for layer in document.layers:
-            layers.setdefault(layer.name, []).append(layer)
-    return layers
 
 
 def _proposed_kinds(documents: Sequence["Document"], layers: Set[str]) -> dict[str, str]:

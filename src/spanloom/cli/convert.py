@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -94,8 +94,7 @@ def convert(options: ConvertOptions) -> None:
     with terminable(), pause_gc():
         if batches is None:
             typed_options = parse_values("--reader-option", reader_options)
-            if not typed_options:
-                _log_sniffed(source, name)
+            typed_options = typed_options or _sniff_options(source, name)
             stream = read(source, name, typed_options, reader_options, options.encoding)
             lost = _write(stream, source, target)
         else:
@@ -105,14 +104,15 @@ def convert(options: ConvertOptions) -> None:
         _check_nothing_is_lost(lost, target)
 
 
-def _log_sniffed(source: Path, name: str) -> None:
-    """Log the options that the beginning of a file shows, and how to say others."""
+def _sniff_options(source: Path, name: str) -> dict[str, Any]:
+    """Return the options that the beginning of a file shows; log them, and how to say others."""
     from spanloom.formats import _files
 
     sniffed = _files.sniff_options(source, _files.load(name)).model_dump(exclude_unset=True)
     for key, value in sniffed.items():
         seen = f"{key} {_files.shown(value)}, by its looks"
         log(f"{source}: {seen} (--reader-option {key}=… says another)")
+    return sniffed
 
 
 def _check_nothing_is_lost(lost: Counter[str], target: _Target) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".txt", ".ann", ".jsonl")
 SHARD_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
-_PAGE_SUFFIXES = (".md", ".html", ".gz", ".pdf")
+_OTHER_SUFFIXES = (".md", ".html", ".gz", ".pdf")  # of files that no format has
 
 
 def parse_source(source: str | None, encoding: str) -> Path | Document:
@@ -46,7 +46,7 @@ def _looks_like_path(source: str) -> bool:
         return False
     from spanloom.formats import _files
 
-    endings = (*SHARD_SUFFIXES, *_PAGE_SUFFIXES, *_files.suffixes())
+    endings = (*SHARD_SUFFIXES, *_OTHER_SUFFIXES, *_files.suffixes())
     return source.lower().endswith(endings)
 
 

@@ -7,11 +7,10 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from spanloom.config.yaml import SourceLocation
+from spanloom.config.yaml import Keys, SourceLocation
 from spanloom.errors import RecipeError
 
 M = TypeVar("M", bound=BaseModel)
-Path = tuple[str | int, ...]  # keys from a mapping down to a value
 
 
 class Options(BaseModel):
@@ -38,12 +37,12 @@ def validate_options(
         raise _error_of(model, path, first, location, extra_keys, others) from error
 
 
-def _problems_by_value(raw: Any, error: ValidationError) -> dict[Path, list[ErrorDetails]]:
+def _problems_by_value(raw: Any, error: ValidationError) -> dict[Keys, list[ErrorDetails]]:
     """Return pydantic's problems by the path of the value that each is about."""
     # a misspelt key first: it explains the one that is missing
     problems = error.errors(include_url=False)
     problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
-    by_value: dict[Path, list[ErrorDetails]] = {}
+    by_value: dict[Keys, list[ErrorDetails]] = {}
     for problem in problems:
         by_value.setdefault(_value_path(raw, problem), []).append(problem)
     # a list of which an item is wrong counts as too short, too
@@ -51,11 +50,11 @@ def _problems_by_value(raw: Any, error: ValidationError) -> dict[Path, list[Erro
     return {path: problems for path, problems in by_value.items() if path not in outer}
 
 
-def _is_inside(path: Path, outer: Path) -> bool:
+def _is_inside(path: Keys, outer: Keys) -> bool:
     return len(path) > len(outer) and path[: len(outer)] == outer
 
 
-def _value_path(raw: Any, problem: ErrorDetails) -> Path:
+def _value_path(raw: Any, problem: ErrorDetails) -> Keys:
     """Return the keys of the value that a problem is about.
 
     For a value of several types pydantic has a problem with each, and names the type as a key.
@@ -98,7 +97,7 @@ def did_you_mean(key: str, valid_names: Iterable[str]) -> str:
 
 def _error_of(
     model: type[BaseModel],
-    path: Path,
+    path: Keys,
     problems: Sequence[ErrorDetails],
     location: SourceLocation,
     extra_keys: Iterable[str],

@@ -10,10 +10,9 @@ from typing import Any
 
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.annotation.word_index import WordIndex
-from spanloom.corpora.reachability import Split
 from spanloom.document import Document, Layer, Relation
 from spanloom.metrics.clusters import score
-from spanloom.tokenization import words_of
+from spanloom.tokenization import Split, words_of
 
 SPANS_PER_WORD, MAX_ANTECEDENTS, HORIZON = 0.4, 50, 4000  # defaults of a task's options
 

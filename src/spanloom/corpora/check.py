@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from spanloom.annotation.events import (
@@ -204,15 +205,20 @@ def _train_layers(
     corpora: Iterable[Corpus], limits: CorpusLimits, *, closed: bool
 ) -> dict[str, _TrainLayer]:
     """Return the event scheme and labels of each layer, by name."""
-    layers: dict[str, list[Layer]] = defaultdict(list)
-    for corpus in corpora:
-        for document in corpus.documents:
-            for layer in document.layers:
-                layers[layer.name].append(layer)
+    documents = chain.from_iterable(corpus.documents for corpus in corpora)
     return {
         name: _collect_layer(same_name, limits.of(name), closed=closed)
-        for name, same_name in layers.items()
+        for name, same_name in layers_by_name(documents).items()
     }
+
+
+def layers_by_name(documents: Iterable[Document]) -> dict[str, list[Layer]]:
+    """Return the layers of all documents, by name."""
+    layers: dict[str, list[Layer]] = defaultdict(list)
+    for document in documents:
+        for layer in document.layers:
+            layers[layer.name].append(layer)
+    return dict(layers)
 
 
 def _collect_layer(layers: Sequence[Layer], limits: ModelLimits, *, closed: bool) -> _TrainLayer:

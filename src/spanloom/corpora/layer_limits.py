@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from spanloom.annotation.nesting import has_nesting
-from spanloom.corpora.reachability import RELATION_HORIZON, ModelLimits, Reason, Split
+from spanloom.corpora.reachability import RELATION_HORIZON, ModelLimits, Reason
 from spanloom.document import Layer
+from spanloom.tokenization import Split
 
 Options = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ neither contains the other; equal intervals do not cross.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from heapq import heapify, heappop, heappush
@@ -24,11 +24,10 @@ from spanloom.document import Fragment, Relation, Span
 from spanloom.metrics import spans as span_metric
 from spanloom.metrics.counts import Key
 from spanloom.metrics.spans import bounds
-from spanloom.tokenization import Tokenization
+from spanloom.tokenization import Split
 
 Ends = tuple[Fragment, ...]
 Interval = tuple[int, int]
-Split = Callable[[str], Tokenization]  # of a text into words and sentences
 LabelSets = frozenset[frozenset[str]]  # sets of labels on the same characters
 RELATION_HORIZON = 100  # words between the starts of two spans where relations cross sentences
 

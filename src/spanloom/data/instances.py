@@ -1,7 +1,7 @@
 """Documents as instances: what a task reads at once, with the way back to characters."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from random import Random
@@ -16,7 +16,7 @@ from spanloom.data.piece_columns import Ids, Pieces, flat_pieces, num_pieces
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.windows import pack
 from spanloom.document import Document
-from spanloom.tokenization import Bounds, Tokenization, WordBounds, bounds_array, words_of
+from spanloom.tokenization import Bounds, Split, WordBounds, bounds_array, words_of
 
 MAX_WORD_CHARACTERS = 2_000  # characters of a word that a tokenizer reads
 MAX_WORD_PIECES = 512  # of a word that an encoder reads
@@ -130,9 +130,7 @@ def task_token(number: int) -> Prompt:
     return Prompt(("",), ((0,),), number)
 
 
-def tokenize(
-    document: Document, split: Callable[[str], Tokenization], pieces: SubwordTokenizer
-) -> TokenizedDocument:
+def tokenize(document: Document, split: Split, pieces: SubwordTokenizer) -> TokenizedDocument:
     """Split a text and its queries into words (given ones if there are any) and pieces."""
     checkpoint()
     tokenization = words_of(document, split)
@@ -155,9 +153,7 @@ def _tokens(text: str, words: Sequence[Bounds]) -> tuple[str, ...]:
     return tuple(strings.setdefault(word, word) for word in (text[a:b] for a, b in words))
 
 
-def tokenize_prompt(
-    text: str, split: Callable[[str], Tokenization], pieces: SubwordTokenizer
-) -> Prompt:
+def tokenize_prompt(text: str, split: Split, pieces: SubwordTokenizer) -> Prompt:
     """Split a text that is not part of a document into words and pieces."""
     words = split(text).words
     return Prompt(tuple(text[a:b] for a, b in words), words_to_pieces(text, words, pieces)[0])

@@ -1,7 +1,7 @@
 """Build and name a document; annotations get new ids."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from spanloom.annotation_ids import IdGenerator
@@ -25,7 +25,7 @@ from spanloom.document import (
     require_label,
 )
 from spanloom.formats.brat.layers import layer_from
-from spanloom.tokenization import Tokenization
+from spanloom.tokenization import Split
 
 _LETTER: dict[type[Annotation], str] = {
     Span: "T",
@@ -224,7 +224,7 @@ def _clean_part(part: str) -> str:
     return visible.encode()[:_MAX_BYTES].decode(errors="ignore")
 
 
-def with_words(document: Document, split: Callable[[str], Tokenization]) -> Document:
+def with_words(document: Document, split: Split) -> Document:
     """Return the document with words and sentences by ``split``, unchanged if it gives words."""
     if document.has_layer(WORDS):
         return document

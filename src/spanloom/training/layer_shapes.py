@@ -5,7 +5,7 @@ So it is proposed only where a share of the annotations is lost without it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -13,10 +13,9 @@ from spanloom.annotation.events import collect, losses, project, with_division
 from spanloom.annotation.label_sets import JOINER
 from spanloom.annotation.word_index import WordIndex
 from spanloom.quantity import quantity
-from spanloom.tokenization import Tokenization, words_of
+from spanloom.tokenization import Split, words_of
 from spanloom.training.layer_kinds import LayerSample, Options, Suggestion, suggest, suggestion
 
-Split = Callable[[str], Tokenization]
 Need = tuple[Options, str]  # options, and why
 
 _SHARE = 0.01  # of annotations that need an option, from which on it is proposed
