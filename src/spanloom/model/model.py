@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,7 @@ class Model:
     network: Network
     tasks: Mapping[str, Task]
     compute: ComputeConfig
+    prompts: dict[str, Prompt] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def recipe(self) -> Recipe:
@@ -113,7 +114,7 @@ class Model:
 
     def tokenize_prompt(self, text: str) -> Prompt:
         """Split a text that is not part of a document."""
-        return tokenize_prompt(text, self.word_tokenizer, self.subword_tokenizer)
+        return tokenize_prompt(text, self.word_tokenizer, self.subword_tokenizer, self.prompts)
 
     def with_biases(self, biases: Mapping[str, Mapping[str, float]]) -> "Model":
         """Return the model with these biases of its tasks' decisions; the network is shared.
@@ -380,9 +381,8 @@ def _check_finite(inputs: Mapping[str, HeadInputs]) -> None:
             continue
         checked.add(id(words))
         if not bool(words.isfinite().all()):
-            raise ModelError(
-                f"task {name!r}: the network's vectors are nan or inf; its weights are broken"
-            )
+            problem = "the network's vectors are nan or inf; its weights are broken"
+            raise ModelError(f"task {name!r}: {problem}")
 
 
 def _token_layers(item: _OpenDocument, new_id: IdGenerator) -> Iterator[Layer]:
