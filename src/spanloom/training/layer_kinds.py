@@ -40,6 +40,7 @@ KIND_OPTIONS: Mapping[str, Options] = {
     },
     "constituency": {"hidden_size": 192, "boundary_context": True, "loss": "inside"},
     "dependency": {"hidden_size": 384, "dropout": 0.2},
+    "extractive_regression": {"number": "expected"},
     "srl": {
         "max_span_width": 24,
         "argument_spans_per_word": 0.8,
