@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 from tiny_tokenizers import bytes_bpe, letters
 
 from spanloom.data.collate import collate
-from spanloom.data.instances import MAX_WORD_PIECES, InstanceLimits, build_instances, tokenize
+from spanloom.data.instances import (
+    MAX_WORD_PIECES,
+    InstanceLimits,
+    build_instances,
+    tokenize,
+    tokenize_prompt,
+)
 from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import Document
 from spanloom.long_sentences import LONGEST
@@ -164,3 +170,19 @@ def test_a_long_sentence_counts_once_wherever_an_instance_begins_in_it():
         assert start <= instance.first_word < end
     assert {instance.first_sentence for instance in instances} == {0, 1, 2}
     assert len(instances) > 3
+
+
+def test_a_short_prompt_is_split_once_and_a_long_one_each_time():
+    texts = []
+
+    def split(text):
+        texts.append(text)
+        return SPLIT(text)
+
+    known = {}
+    short, long = "the abc", "the " * 100
+    prompts = [tokenize_prompt(text, split, LETTERS, known) for text in (short, long) * 2]
+    assert texts == [short, long, long]
+    assert prompts[0] is prompts[2]
+    assert prompts[1] == prompts[3] == tokenize_prompt(long, SPLIT, LETTERS)
+    assert list(known) == [short]
