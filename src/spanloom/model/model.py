@@ -73,7 +73,7 @@ class _OpenDocument:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Plan, word and subword tokenizer, network, tasks and arithmetic that belong together."""
+    """Plan, tokenizers, network, tasks and arithmetic that belong together, and split prompts."""
 
     plan: Plan
     word_tokenizer: WordTokenizer
