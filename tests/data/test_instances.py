@@ -12,6 +12,7 @@ from spanloom.data.instances import (
     MAX_WORD_PIECES,
     InstanceLimits,
     build_instances,
+    look_up_prompt,
     tokenize,
     tokenize_prompt,
 )
@@ -181,8 +182,18 @@ def test_a_short_prompt_is_split_once_and_a_long_one_each_time():
 
     known = {}
     short, long = "the abc", "the " * 100
-    prompts = [tokenize_prompt(text, split, LETTERS, known) for text in (short, long) * 2]
+    prompts = [look_up_prompt(text, split, LETTERS, known) for text in (short, long) * 2]
     assert texts == [short, long, long]
     assert prompts[0] is prompts[2]
     assert prompts[1] == prompts[3] == tokenize_prompt(long, SPLIT, LETTERS)
     assert list(known) == [short]
+
+
+def test_prompts_that_are_kept_are_bounded(monkeypatch):
+    monkeypatch.setattr("spanloom.data.instances._KEPT_PROMPTS", 3)
+    known = {}
+    for text in "abcdeab":
+        prompt = look_up_prompt(text, SPLIT, LETTERS, known)
+        assert prompt == tokenize_prompt(text, SPLIT, LETTERS)
+        assert known[text] is prompt
+        assert len(known) <= 3

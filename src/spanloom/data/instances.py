@@ -20,7 +20,7 @@ from spanloom.tokenization import Bounds, Split, WordBounds, bounds_array, words
 
 MAX_WORD_CHARACTERS = 2_000  # characters of a word that a tokenizer reads
 MAX_WORD_PIECES = 512  # of a word that an encoder reads
-_KEPT_PROMPTS, _KEPT_LENGTH = 10_000, 200  # prompts of a model, and their characters
+_KEPT_PROMPTS, _KEPT_LENGTH = 1_000, 200  # prompts of a model, and their characters
 _CONTEXT_SHARE = 4  # the context at either end has at most window / this many pieces
 
 
@@ -154,20 +154,25 @@ def _tokens(text: str, words: Sequence[Bounds]) -> tuple[str, ...]:
     return tuple(strings.setdefault(word, word) for word in (text[a:b] for a, b in words))
 
 
-def tokenize_prompt(
-    text: str, split: Split, pieces: SubwordTokenizer, known: dict[str, Prompt] | None = None
-) -> Prompt:
-    """Split a text that is not part of a document into words and pieces.
+def tokenize_prompt(text: str, split: Split, pieces: SubwordTokenizer) -> Prompt:
+    """Split a text that is not part of a document into words and pieces."""
+    words = split(text).words
+    return Prompt(tuple(text[a:b] for a, b in words), words_to_pieces(text, words, pieces)[0])
 
-    Short ones are kept in ``known``: with each text a task reads the same labels.
+
+def look_up_prompt(
+    text: str, split: Split, pieces: SubwordTokenizer, known: dict[str, Prompt]
+) -> Prompt:
+    """Look a prompt up in ``known``, and add it if it is new and short.
+
+    A task reads the same labels with each text.
     """
-    known = {} if known is None else known
     prompt = known.get(text)
     if prompt is None:
-        words = split(text).words
-        tokens = tuple(text[a:b] for a, b in words)
-        prompt = Prompt(tokens, words_to_pieces(text, words, pieces)[0])
-        if len(known) < _KEPT_PROMPTS and len(text) <= _KEPT_LENGTH:
+        prompt = tokenize_prompt(text, split, pieces)
+        if len(text) <= _KEPT_LENGTH:
+            if len(known) >= _KEPT_PROMPTS:
+                known.clear()
             known[text] = prompt
     return prompt
 

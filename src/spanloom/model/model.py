@@ -25,8 +25,8 @@ from spanloom.data.instances import (
     InstanceLimits,
     Prompt,
     TokenizedDocument,
+    look_up_prompt,
     tokenize,
-    tokenize_prompt,
 )
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
@@ -114,7 +114,7 @@ class Model:
 
     def tokenize_prompt(self, text: str) -> Prompt:
         """Split a text that is not part of a document."""
-        return tokenize_prompt(text, self.word_tokenizer, self.subword_tokenizer, self.prompts)
+        return look_up_prompt(text, self.word_tokenizer, self.subword_tokenizer, self.prompts)
 
     def with_biases(self, biases: Mapping[str, Mapping[str, float]]) -> "Model":
         """Return the model with these biases of its tasks' decisions; the network is shared.
