@@ -1,9 +1,12 @@
 """What runs take before any is finished."""
 
+from dataclasses import replace
+
 import pytest
-from made_rows import RECIPES, rows_reader
+from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.corpora import folder
+from spanloom.glad import speed
 from spanloom.studies.designs import plan
 from spanloom.studies.estimate import (
     WORDS_PER_SECOND,
@@ -21,6 +24,26 @@ def test_a_trunk_without_an_encoder_is_faster(study):
     assert hours["a"] / hours["b"] == pytest.approx(
         WORDS_PER_SECOND_WITHOUT_ENCODER / WORDS_PER_SECOND
     )
+
+
+def test_a_run_takes_as_long_as_those_on_the_same_processor_never_as_those_on_a_gpu(
+    study, monkeypatch
+):
+    """A row on a GPU took a second, one on another processor two minutes, one on this an hour."""
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    (cell,) = plan(study([{"design": "single"}], tasks=["ner"]), RECIPES, rows_reader({})).cells
+    elsewhere = make_row(cell.job, {"ner": 50.0})
+    gpu = replace(
+        elsewhere, compute="cuda:0, bf16", train_cpu_minutes=0.0, other_cpu_minutes=1 / 60
+    )
+    here = replace(
+        elsewhere, processor=speed.processor(), train_cpu_minutes=60.0, other_cpu_minutes=0.0
+    )
+    hours = [
+        Estimates(RECIPES, rows).core_hours(cell.job)
+        for rows in ([gpu], [gpu, elsewhere], [gpu, elsewhere, here])
+    ]
+    assert hours == pytest.approx([Estimates(RECIPES).core_hours(cell.job), 2 / 60, 1.0])
 
 
 def test_words_are_counted_without_annotation():

@@ -10,6 +10,8 @@ from typing import Any
 from spanloom.corpora import folder, raw_text
 from spanloom.corpora.folder import locate
 from spanloom.formats.brat.queries import SUFFIX as QUERIES
+from spanloom.glad import speed
+from spanloom.model.precision import compute
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
 
@@ -22,16 +24,27 @@ MEGABYTES = 150.0  # of a model, before any run says better
 COPIES = 5  # of a model in training: best, checkpoint, optimizer's two, the model itself
 
 
+@dataclass(frozen=True, slots=True)
+class RunSpeed:
+    """How many words a second of CPU time a finished run learnt from, its scoring included."""
+
+    tasks: str
+    on_gpu: bool
+    processor: str
+    words_per_second: float
+
+
 @dataclass(slots=True)
 class Estimates:
-    """What runs take, by the rows of finished ones; by rough defaults while there are none.
+    """What runs take here, by the rows of finished ones; by rough defaults while there are none.
 
-    ``data`` holds the corpora.
+    Runs on a GPU tell nothing about a CPU, and the reverse; those on the same processor tell more
+    than those on another. ``data`` holds the corpora.
     """
 
     data: Path
     finished: Iterable[Row] = ()
-    _speeds: dict[str, list[float]] = field(default_factory=dict)
+    _speeds: list[RunSpeed] = field(default_factory=list)
     _sizes: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -43,15 +56,25 @@ class Estimates:
         """Take a finished run into account."""
         self._sizes.append(row.model_megabytes)
         minutes = (row.train_cpu_minutes or 0.0) + row.other_cpu_minutes
-        speed = _words(row.recipe, self.data) / 60 / max(minutes, 1e-6)
-        self._speeds.setdefault(_tasks(row.recipe), []).append(speed)
+        words_per_second = _words(row.recipe, self.data) / 60 / max(minutes, 1e-6)
+        on_gpu = row.compute.startswith("cuda")
+        run_speed = RunSpeed(_tasks(row.recipe), on_gpu, row.processor, words_per_second)
+        self._speeds.append(run_speed)
 
     def core_hours(self, job: Job) -> float:
         """Return the hours of one core that a run takes."""
-        same_tasks = self._speeds.get(_tasks(job.recipe))
-        all_speeds = [speed for speeds in self._speeds.values() for speed in speeds]
-        speed = median(same_tasks or all_speeds or [_default_speed(job.recipe) / SCORING])
-        return _words(job.recipe, self.data) / speed / 3600
+        speeds = self._comparable_speeds(_tasks(job.recipe))
+        words_per_second = median(speeds or [_default_speed(job.recipe) / SCORING])
+        return _words(job.recipe, self.data) / words_per_second / 3600
+
+    def _comparable_speeds(self, tasks: str) -> list[float]:
+        """Return the speeds of the finished runs that are most like one of these tasks, here."""
+        device = compute().device
+        processor = speed.processor(device)
+        comparable = [run for run in self._speeds if run.on_gpu == (device.type == "cuda")]
+        same_tasks = [run for run in comparable if run.tasks == tasks]
+        here = [run for run in same_tasks if run.processor == processor]
+        return [run.words_per_second for run in here or same_tasks or comparable]
 
     def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:
         """Return the largest disk space that runs take at once."""
