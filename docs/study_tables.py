@@ -5,6 +5,7 @@ an arrow says that the difference has p < 0.05, corrected for all comparisons of
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,14 +59,17 @@ def conditions(report: Path) -> str:
 def curves(report: Path) -> str:
     """Return a line a task and number of its examples: alone, with one other task, with all.
 
-    Besides the score, cells of several tasks have the gain over the task alone.
+    Besides the score, cells of several tasks have the gain over the task alone. All data, where the
+    study learnt from them too, are the last line of a task.
     """
     lines: Lines = {}
-    for result in sorted(_read(report), key=lambda result: result["examples"] or 0):
-        if result["examples"] is not None:
-            size, partners = f"{result['examples']:,}", result["partners"]
+    results = _read(report)
+    limited = {result["task"] for result in results if result["design"] == "curve"}
+    for result in sorted(results, key=lambda result: result["examples"] or math.inf):
+        if result["task"] in limited:
+            size = "all" if result["examples"] is None else f"{result['examples']:,}"
             cells = lines.setdefault((*_score_of(result), size), {})
-            cells[_of_partners(partners)] = _score_and_gain(result)
+            cells[_of_partners(result["partners"])] = _score_and_gain(result)
     order = sorted(lines, key=lambda line: line[:2])  # stable, so sizes stay in their order
     return _table(
         ("task", "metric", "examples"),

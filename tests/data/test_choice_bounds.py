@@ -11,7 +11,9 @@ from spanloom.tokenization import word_tokenizer
 
 
 def tokenizer(*, cased):
-    pieces = train_wordpiece(["positive or negative ? Positive Negative"] * 3, 60, cased=cased)
+    pieces = train_wordpiece(
+        lambda: ["positive or negative ? Positive Negative"] * 3, 60, cased=cased
+    )
     return partial(tokenize_prompt, split=word_tokenizer("char-class", "newline"), pieces=pieces)
 
 

@@ -65,14 +65,16 @@ def test_each_run_is_executed_once_and_never_again(study, folders):
 @pytest.mark.slow
 def test_shared_weights_are_scored_and_each_tasks_own_beside_them(study, folders, monkeypatch):
     """Two models are saved; each is known by what a scorer that is replaced says of it."""
-    shared = study([JOINT], tasks=["pos", "ner"], settings=["stages.0.epochs=1"], weights="shared")
+    settings = ["stages.0.epochs=1", "stages.0.precision=bf16"]
+    shared = study([JOINT], tasks=["pos", "ner"], settings=settings, weights="shared")
     (job,) = read_rows(shared, folders)[0].jobs.values()
     real = execute.load
-    origins = {}
+    origins, precisions = {}, set()
 
     def load(path, **options):
         model = real(path, **options)
         origins[id(model)] = path.name
+        precisions.add(str(model.compute))
         return model
 
     def score(model, name, documents, log):
@@ -87,6 +89,7 @@ def test_shared_weights_are_scored_and_each_tasks_own_beside_them(study, folders
     )
     assert {splits["dev"].metrics["f1"] for splits in row.own_scores.values()} == {0.75}
     assert row.own_scores.keys() == set(job.tasks)
+    assert precisions == {row.compute}  # that of training, not what suits the machine
     (saved,) = rows.Rows(folders.results).read([job.key]).values()
     assert saved.own_scores == row.own_scores
 

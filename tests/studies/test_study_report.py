@@ -12,6 +12,7 @@ from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.config import yaml
 from spanloom.errors import DataError, RecipeError
+from spanloom.studies.all_beside_pairs import all_beside_pairs, gains_by_task
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
 from spanloom.studies.figures import benefit_graph, gain_matrix, learning_curves
@@ -336,14 +337,14 @@ def test_updates_to_equal_are_means_over_seeds(study, curves, updates):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "deviations", "dashed"),  # of six arrows
+    ("seeds", "deviations", "drawn", "dashed"),  # of six arrows
     [
-        ([1, 2], (0.001, 0.001), 0),  # each mean is .1 higher, and means hardly vary
-        ([1, 2], (0.2, 0.2), 6),  # as high a gain, and scores of seeds far apart
-        ([1], (0.0,), 6),  # no counts, so no p
+        ([1, 2], (0.001, 0.001), 6, 0),  # each mean is .1 higher, and means hardly vary
+        ([1, 2], (0.2, 0.2), 0, 0),  # as high a gain, and scores of seeds far apart
+        ([1], (0.0,), 6, 6),  # no counts, so no p
     ],
 )
-def test_arrows_of_the_graph_are_solid_where_a_gain_is_sure(study, seeds, deviations, dashed):
+def test_the_graph_of_several_seeds_has_only_sure_arrows(study, seeds, deviations, drawn, dashed):
     read = study([{"design": "single"}, {"design": "pairs"}], seeds=seeds)
     planned = plan(read, RECIPES, rows_reader({}))
     rows = {}
@@ -353,7 +354,58 @@ def test_arrows_of_the_graph_are_solid_where_a_gain_is_sure(study, seeds, deviat
         score = 0.4 + 0.1 * (len(job.tasks) == 2) + sign * deviations[seed - 1]
         rows[key] = make_row(job, dict.fromkeys(job.tasks, score))
     svg = benefit_graph(compare_conditions(read, planned, rows))
+    assert svg.count('<g id="patch_') == 1 + drawn  # the background is one, too
     assert svg.count("stroke-dasharray") == 2 * dashed  # line and head of each
+    assert all(f">{task}</text>" in svg for task in ("pos", "ner", "dep"))
+
+
+def test_all_together_stand_beside_pairs(study):
+    """Of tasks in pairs: the mean gain, who is higher and lower, and what all together gain."""
+    designs = [{"design": "single"}, {"design": "joint"}, {"design": "pairs"}]
+    read = study(designs, seeds=[1, 2])
+    results = compare_conditions(read, *filled(read, helped))
+    gains = {own.task: own for own in gains_by_task(results)}
+    assert gains["ner"].by_partner == pytest.approx({"pos": 0.1, "dep": 0.0})
+    assert gains["dep"].by_partner == pytest.approx({"pos": 0.0, "ner": -0.05})
+    assert [gains[task].mean_of_pairs for task in ("pos", "ner", "dep")] == pytest.approx(
+        [0.0, 0.05, -0.025]
+    )
+    text = all_beside_pairs(results)
+    lines = [re.findall(r"<t[dh][^>]*>([^<]*)", row) for row in text.split("<tr>")[1:]]
+    table = {name: cells for name, *cells in lines[1:]}
+    assert table["ner"] == ["+5.00", "pos +10.00", "1", "0", "+10.00", "yes", "1 of 2", ""]
+    assert table["dep"] == ["-2.50", "pos +0.00", "0", "1", "-5.00", "yes", "0 of 2", ""]
+    assert "for 2 of 3 tasks, and are above 1 of 6 pairs." in text
+
+
+def test_the_oracle_stands_beside_all(study):
+    """It learns with pos alone, so it gains less than all, of which dep helps ner, too."""
+
+    def score(task, job):
+        helpers = {*job.tasks} - {task} if task == "ner" else set()
+        return 0.5 + 0.1 * ("pos" in helpers) + 0.05 * (len(helpers) == 2)
+
+    designs = [{"design": "single"}, {"design": "joint"}, {"design": "pairs"}]
+    read = study(designs, seeds=[1, 2])
+    _, rows = filled(read, score)
+    read = study([*designs, {"design": "oracle"}], seeds=[1, 2])
+    planned = plan(read, RECIPES, rows_reader(rows))
+    for key, job in planned.jobs.items():
+        if key not in rows:
+            rows[key] = make_row(job, {task: score(task, job) for task in job.tasks})
+    (ner, *others) = sorted(
+        gains_by_task(compare_conditions(read, planned, rows)), key=lambda own: own.task != "ner"
+    )
+    assert (ner.of_all, ner.of_oracle) == pytest.approx((0.15, 0.1))
+    assert [own.of_oracle for own in others] == [0.0, 0.0]  # none helps: alone
+    text = all_beside_pairs(compare_conditions(read, planned, rows))
+    assert "The oracle is above all for 0 of 3." in text
+
+
+def test_without_pairs_or_without_all_there_is_no_such_table(study):
+    for design in ("joint", "pairs"):
+        read = study([{"design": "single"}, {"design": design}])
+        assert all_beside_pairs(compare_conditions(read, *filled(read, helped))) is None
 
 
 def test_all_metrics_are_means_over_seeds(study):
@@ -504,6 +556,18 @@ def test_a_curve_has_a_line_for_each_label(study):
     read = study([{"design": "single"}, curve, curve | long])
     drawn = learning_curves(compare_conditions(read, *filled(read, helped)))
     assert all("alone, long" in svg for svg in drawn.values())
+
+
+def test_all_data_are_the_last_point_of_a_curve_alone_and_of_one_with_others(study):
+    designs = [{"design": "single"}, {"design": "joint"}]
+    curves = [{"design": "curve", "examples": [5], "of": of} for of in ("single", "joint")]
+    read = study([*designs, *curves])
+    results = compare_conditions(read, *filled(read, helped))
+    without = [r for r in results if r.design != "joint"]
+    for svg, shorter in zip(
+        learning_curves(results).values(), learning_curves(without).values(), strict=True
+    ):
+        assert svg.count("<use ") > shorter.count("<use ")  # markers of the further point
 
 
 def test_runs_on_other_documents_than_those_of_other_seeds_are_compared(study):

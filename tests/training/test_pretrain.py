@@ -4,6 +4,12 @@ import gzip
 import importlib
 import json
 import math
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -13,6 +19,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, processors
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from spanloom.cli import pretrain as cli
@@ -24,8 +32,10 @@ from spanloom.embedders import transformer
 from spanloom.errors import DataError, RecipeError, TrainingError
 from spanloom.formats import jsonl
 from spanloom.model import serialization
+from spanloom.model.evaluation import evaluate_task
 from spanloom.model.plan import resolve
-from spanloom.training import checkpoint, pretrain, text_data
+from spanloom.model.precision import compute
+from spanloom.training import checkpoint, pretrain, text_data, utilization
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
@@ -34,6 +44,7 @@ from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.split_corpus import data_identity
 from spanloom.training.train import new_model, run_folder
+from spanloom.training.utilization import Utilization
 from spanloom.training.validation import TrainingPredictor
 
 TEXT = {"data": "text", "kind": "masked_lm", "sequences": "next-sentence"}
@@ -101,6 +112,49 @@ def test_what_is_printed_counts_pieces_and_says_how_blocks_and_masks_are(encoder
     metrics = result.progress.metrics
     assert [*metrics] == [f"text.{name}inverse_perplexity" for name in OBJECTIVES]
     assert all(0 < value < 1 for value in metrics.values())
+
+
+def test_each_process_is_measured_by_a_device_of_its_own(bench, encoder, monkeypatch):
+    """The peak is one device's, so of what all processes do each has its part."""
+    model = serialization.load(run_folder(encoder[0]) / "model", device="cpu", precision="fp32")
+    stated = Utilization(0.0, 1e12, is_measured=False)
+    monkeypatch.setattr(
+        utilization, "of_peak", lambda flops, _: replace(stated, share=flops / stated.peak)
+    )
+    alone = pretrain._utilization(model, compute("fp32", "cpu"), 1000.0)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    beside = pretrain._utilization(model, compute("fp32", "cpu"), 4000.0)
+    assert beside.share == pytest.approx(alone.share)
+
+
+def test_operations_are_those_that_torch_counts(bench):
+    """Forward passes of an encoder over full windows, and of the head over masked pieces."""
+    text = {**TEXT, "sequences": "single", "span_boundary_objective": False}
+    model, _ = new_model(plan(bench, text), "cpu")
+    network = model.network.eval().requires_grad_(False)
+    encoder, head = network.transformer, network.head("text")
+    rows, window, masked = 3, 20, 6
+    ids, mask = torch.full((rows, window), 7), torch.ones(rows, window, dtype=torch.int64)
+    counts = []
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # the counter knows no fused one on a CPU
+        with FlopCounterMode(display=False) as counter:
+            hidden = encoder.encoder(input_ids=ids, attention_mask=mask).hidden_states[-1]
+        counts.append(counter.get_total_flops() / (rows * window))
+        with FlopCounterMode(display=False) as counter:
+            head(hidden.flatten(0, 1)[:masked], encoder.piece_embeddings)
+        counts.append(counter.get_total_flops() / (rows * window))
+    share = masked / (rows * window)
+    of_both, of_encoder = (
+        utilization.training_flops(encoder, head, window, masked) / 3 for masked in (share, 0.0)
+    )
+    assert of_encoder == pytest.approx(counts[0], rel=1e-6)
+    assert of_both - of_encoder == pytest.approx(counts[1], rel=1e-6)
+
+
+def test_a_task_of_masked_pieces_has_no_scores_of_its_own(bench):
+    """A study asks for those of each of its tasks, dev documents at hand or not."""
+    model, _ = new_model(plan(bench), "cpu")
+    assert evaluate_task(model, "text", [Document("add mix")], print) is None
 
 
 def test_the_identity_of_data_is_that_of_texts_once_each(bench):
@@ -214,6 +268,60 @@ def test_a_run_that_was_killed_ends_bit_by_bit_as_one_that_was_not(
     run(plan(bench), out, resume=True, pace=LogIntervals(checkpoint=0))
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (out / name).read_bytes() == (encoder[0] / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def command(bench):
+    """The command that trains an encoder from scratch on text, and what it makes undisturbed."""
+    rng, path = Random(5), bench / "scratch.yaml"
+    words = ["".join(rng.choices("abcdefgh", k=rng.randint(2, 6))) for _ in range(400)]
+    (bench / "varied").mkdir()
+    lines = (" ".join(rng.choices(words, k=12)) for _ in range(80))
+    (bench / "varied" / "all.txt").write_text("\n\n".join(lines))
+    recipe = {"trunk": [{"transformer": "encoder", "dropout": 0.0}], "window": 32, "seed": 4}
+    recipe["tasks"] = {"text": {**TEXT, "data": "varied", "sequences": "single"}}
+    recipe["stages"] = [{**STAGE, "epochs": 20}]
+    path.write_text(json.dumps(recipe))
+    options = ["--vocab-size", "100", "--cased", "--device", "cpu"]
+    made = ["-m", "spanloom", "pretrain", str(path), *options]
+    subprocess.run([sys.executable, *made, "-o", str(bench / "undisturbed")], check=True)
+    return made, load_file(bench / "undisturbed" / "model.safetensors")
+
+
+@pytest.mark.slow
+def test_the_command_that_a_stopped_run_prints_ends_it_bit_by_bit(bench, command):
+    made, expected = command
+    out = bench / "stopped"
+    child = subprocess.Popen(
+        [sys.executable, *made, "-o", str(out)], stderr=subprocess.PIPE, text=True
+    )
+    while not (run_folder(out) / "model.run").exists() and child.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGTERM)
+    _, told = child.communicate(timeout=120)
+    assert child.returncode != 0
+    assert not out.exists()
+    (line,) = (line for line in told.splitlines() if "spanloom pretrain" in line)
+    again = shlex.split(line[line.index("spanloom pretrain") :])
+    assert again[-1] == "--resume" or "--resume" in again
+    subprocess.run([sys.executable, "-m", *again], check=True)
+    weights = load_file(out / "model.safetensors")
+    assert weights.keys() == expected.keys()
+    assert all(weights[name].equal(expected[name]) for name in expected)
+
+
+@pytest.mark.slow
+def test_two_processes_export_one_encoder(bench, command):
+    made, expected = command
+    out = bench / "two"
+    ports = ["--master-addr", "127.0.0.1", "--master-port", "29531"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *ports]
+    run = subprocess.run([*torchrun, *made, "-o", str(out)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("next: trunk:") == 1
+    assert load_file(out / "model.safetensors").keys() == expected.keys()
+    assert AutoModelForMaskedLM.from_pretrained(out).config.vocab_size == 100
 
 
 class Share(ProcessGroup):

@@ -105,11 +105,12 @@ def is_test_set(data: Path, split: str) -> bool:
 def evaluate_task(
     model: Evaluable, name: str, documents: Sequence[Document], log: Log
 ) -> Report | None:
-    """Score one task; None, and a logged line, where no document has its layer.
+    """Score one task; None where it predicts nothing, and, with a line logged, without its layer.
 
     Predictions never see gold: they are made on unannotated documents, with what the task is given.
     """
-    gold = _scored(model.tasks[name], documents, log)
+    task = model.tasks[name]
+    gold = _scored(task, documents, log) if task.predicts else ()
     return _score(model, {name: gold})[name] if gold else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -103,13 +104,14 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
 
 
 def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
-    """Score a trained run, on the device of its training, and return its row.
+    """Score a trained run, on the device and in the precision of its training; return its row.
 
     ``start`` is the CPU time when it was begun.
     """
     scoring_start = time.process_time()
-    trained_on = compute(plan.recipe.stages[-1].precision)
-    device = str(trained_on.device)
+    precision = plan.recipe.stages[-1].precision
+    trained_on = compute(precision)
+    load_here = partial(load, device=str(trained_on.device), precision=precision)
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
     splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan, job.tasks))]
     if job.score == "test":
@@ -123,13 +125,13 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     for name in job.tasks:
         own = train.own_model(train.run_folder(out), name)
         used = out if own is None or job.weights == "shared" else own
-        model = load(used, device=device)
+        model = load_here(used)
         scores[name] = _score_splits(model, name, splits, log)
         if name in job.gold_inputs:
             given = model.with_gold_inputs()
             scores[given_gold(name)] = _score_splits(given, name, splits, log)
         if own is not None and own != used:
-            own_scores[name] = _score_splits(load(own, device=device), name, splits, log)
+            own_scores[name] = _score_splits(load_here(own), name, splits, log)
         for part in (scores, own_scores):
             _log_test_evaluation(job, plan, out, name, dict(splits), part)
     now = time.process_time()

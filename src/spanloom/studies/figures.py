@@ -9,13 +9,14 @@ import numpy as np
 from spanloom.studies.drawing import new_figure, to_svg
 from spanloom.studies.probing import Accuracy
 from spanloom.studies.results import Comparison, Result, names_of_scores, with_first_metrics
-from spanloom.studies.spec import CURVE, PAIRS, SINGLE
+from spanloom.studies.spec import CURVE, JOINT, PAIRS, SINGLE
 
 _COLORS = "RdBu"  # gains blue, losses red; both are told apart by the colour-blind
 _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
 _LABEL_WIDTH = 40  # letters of a condition in one line
 _LETTER, _LINE = 0.075, 0.16  # inches
 _NAMED_PARTNERS = 2  # of a curve; more are counted, as their names would cover it
+_GRAPH_SIDE, _GRAPH_NODE = 5.0, 0.65  # inches: at least, and for each task of a large one
 
 
 def gain_matrix(results: Sequence[Result]) -> str | None:
@@ -65,14 +66,14 @@ def _matrix(results: Sequence[Result], select: Callable[[Result], Comparison | N
 def benefit_graph(results: Sequence[Result]) -> str | None:
     """Draw an arrow from each partner to the task that gains or loses beside it alone.
 
-    Blue arrows are gains, red ones losses; those are solid that are sure: with
-    several seeds higher or lower by means and deviations (Changpinyo et al. 2018, figure 3), with
-    one significant. Returns None without pairs.
+    Blue arrows are gains, red ones losses. With several seeds only those are drawn that are higher
+    or lower by means and deviations (Changpinyo et al. 2018, figure 3); with one all are, and those
+    solid that are significant. Returns None without pairs.
     """
     import networkx
 
     compared = [
-        r
+        (r, r.comparison)
         for r in with_first_metrics(results)
         if r.comparison is not None
         and r.comparison.against == SINGLE
@@ -81,15 +82,17 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     if not compared:
         return None
     graph = networkx.DiGraph()
-    for r in compared:
-        assert r.comparison is not None
-        has_seeds = r.comparison.baseline.count > 1
-        is_sure = bool(r.comparison.direction if has_seeds else r.comparison.arrow)
-        graph.add_edge(r.partners[0], r.task, gain=r.comparison.gain, is_sure=is_sure)
-    figure, axes = new_figure((5.5, 5.0))
+    graph.add_nodes_from(name for r, _ in compared for name in (*r.partners, r.task))
+    for r, comparison in compared:
+        has_seeds = comparison.baseline.count > 1
+        is_sure = bool(comparison.direction if has_seeds else comparison.arrow)
+        if is_sure or not has_seeds:
+            graph.add_edge(r.partners[0], r.task, gain=comparison.gain, is_sure=is_sure)
+    side = max(_GRAPH_SIDE, _GRAPH_NODE * len(graph))
+    figure, axes = new_figure((1.1 * side, side))
     places = networkx.circular_layout(graph)
     edges = list(graph.edges(data=True))
-    limit = max(_LEAST_RANGE, *(abs(edge["gain"]) for _, _, edge in edges))
+    limit = max([_LEAST_RANGE, *(abs(edge["gain"]) for _, _, edge in edges)])
     networkx.draw_networkx_labels(graph, places, ax=axes, font_size=9)
     for head, tail, edge in edges:
         networkx.draw_networkx_edges(
@@ -120,7 +123,7 @@ def learning_curves(results: Sequence[Result]) -> dict[str, str]:
     names = names_of_scores(results)
     curves: dict[str, list[Result]] = {}
     for r in results:
-        if r.design == CURVE or (r.design == SINGLE and _has_curve(results, r)):
+        if r.design == CURVE or _ends_curve(results, r):
             curves.setdefault(names[r.task, r.metric], []).append(r)
     return {name: _learning_curve(own) for name, own in curves.items()}
 
@@ -183,9 +186,12 @@ def _beside(partners: Sequence[str]) -> str:
     return f"with {'+'.join(partners)}" if partners else "alone"
 
 
-def _has_curve(results: Sequence[Result], result: Result) -> bool:
-    """Whether a task alone is the last point of a curve: one with its label, or none."""
-    return any((r.design, r.task, r.label) == (CURVE, result.task, result.label) for r in results)
+def _ends_curve(results: Sequence[Result], result: Result) -> bool:
+    """Whether a result on all data is the last point of a curve with its partners and label."""
+    if result.design not in (SINGLE, PAIRS, JOINT):
+        return False
+    curve = CURVE, result.task, result.label, {*result.partners}
+    return any((r.design, r.task, r.label, {*r.partners}) == curve for r in results)
 
 
 def _by_size(size: str) -> tuple[int, float]:

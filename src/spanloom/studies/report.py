@@ -7,6 +7,7 @@ from pathlib import Path
 from spanloom.atomic_io import write_file
 from spanloom.errors import PackageMissing
 from spanloom.studies import figures, probing
+from spanloom.studies.all_beside_pairs import all_beside_pairs
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
@@ -16,6 +17,11 @@ from spanloom.studies.results import SIGNIFICANT, Result
 from spanloom.studies.row import Row
 from spanloom.studies.spec import JOINT, Study
 from spanloom.studies.study_plan import StudyPlan
+
+_GRAPH_CAPTION = (
+    "Who helps whom in pairs: blue gains, red loses. With several seeds only what is higher or "
+    "lower is drawn; with one, what is not significant is dashed."
+)
 
 
 def check_packages(feature: str) -> None:
@@ -76,6 +82,7 @@ def _study_page(
             parts.append(f"<h2>{html.escape(name)}</h2>")
         parts += _figures(own, study.spec.against)
         parts.append(condition_table(own))
+        parts += filter(None, [all_beside_pairs(own)])
         parts.append(_table(own, study.spec.against))
     parts.append(_notes(study, rows))
     return page(f"Study: {study.name}", parts)
@@ -113,7 +120,7 @@ def _figures(results: Sequence[Result], against: Sequence[str]) -> list[str]:
     drawn = (
         *((figures.gain_matrix(by_kind[kind]), caption) for kind, caption in captions.items()),
         (figures.control_matrix(results), f"Gain over {control}."),
-        (figures.benefit_graph(results), "Who helps whom in pairs; dashed: not sure."),
+        (figures.benefit_graph(results), _GRAPH_CAPTION),
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]

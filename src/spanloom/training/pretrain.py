@@ -7,9 +7,9 @@ Training is that of any recipe (``training.train``): its run, with checkpoints, 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +99,11 @@ def is_first_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+def _num_processes() -> int:
+    """Return how many processes ``torchrun`` started; each has a device of its own."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def _utilization(
     model: Model, config: ComputeConfig, pieces_per_second: float
 ) -> utilization.Utilization:
@@ -109,7 +114,7 @@ def _utilization(
         if isinstance(task, MaskedLMTask)
     )
     flops = utilization.training_flops(encoder, head, model.recipe.window, share)
-    return utilization.of_peak(flops * pieces_per_second, config)
+    return utilization.of_peak(flops * pieces_per_second / _num_processes(), config)
 
 
 def _encoder(model: Model) -> Transformer:
@@ -197,9 +202,7 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
     folder = run_dir / f"{_START}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
     with open_locked(run_dir / f"{_START}.lock", os.O_WRONLY | os.O_CREAT):
         if not folder.exists():
-            texts = chain(*(source.documents() for source in _sources(plan)))
-            words = (document.text for document in texts)
-            pieces = train_wordpiece(words, vocab_size, cased=cased)
+            pieces = train_wordpiece(partial(_texts, plan), vocab_size, cased=cased)
             size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
             if size < vocab_size:
                 raise TrainingError(f"--vocab-size: the text has but {size} pieces")
@@ -208,6 +211,12 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
                 (staging / CONFIG).write_text(text, encoding="utf-8")
                 save_tokenizer(pieces, staging, plan.recipe.window)
     return folder
+
+
+def _texts(plan: Plan) -> Iterator[str]:
+    """Yield the texts that the tasks of a plan learn from."""
+    for source in _sources(plan):
+        yield from (document.text for document in source.documents())
 
 
 def _sources(plan: Plan) -> list[TextSource]:
