@@ -15,6 +15,7 @@ from spanloom.config.tokenization import TokenizationSpec
 from spanloom.document import Document
 from spanloom.formats.brat import write
 from spanloom.nn import recurrent
+from spanloom.tasks.masked_lm import MaskingOptions
 from spanloom.viewer import html
 
 HEAD = """# {name}
@@ -29,13 +30,7 @@ HEAD = """# {name}
 
 ## In a recipe
 
-```yaml
-trunk: [{{transformer: minilm, freeze_embeddings: true, casing_embeddings: true}}]
-tasks:
-  mine: {{data: mydata, kind: {name}}}
-stages:
-  - {{tasks: [mine], epochs: 8, lr: {{encoder: 4e-4, task: 2e-3}}}}
-```
+{recipe}
 
 ## Options
 
@@ -43,6 +38,23 @@ The keys that all kinds have are on the page [Keys of recipes](../keys.md#tasks)
 
 {options}
 """
+RECIPE = """```yaml
+trunk: [{{transformer: minilm, freeze_embeddings: true, casing_embeddings: true}}]
+tasks:
+  mine: {{data: mydata, kind: {name}}}
+stages:
+  - {{tasks: [mine], epochs: 8, lr: {{encoder: 4e-4, task: 2e-3}}}}
+```"""
+PRETRAINING = """```yaml
+trunk: [{{transformer: minilm, layers: last}}]
+tasks:
+  text: {{data: texts, kind: {name}}}
+stages:
+  - {{tasks: [text], updates_per_task: 2000, batch_words: 16384, lr: {{encoder: 2e-4, task: 1e-3}}}}
+window: 254
+```
+
+`spanloom pretrain` makes an encoder of it ([pre-training](../../recipes.md#pre-training))."""
 DRAWN = """```{{raw}} html
 <iframe src="../../drawn/{name}.html" title="a sample of {name}" loading="lazy"
   style="width: 100%; height: 22rem; border: 1px solid #8884"></iframe>
@@ -101,12 +113,15 @@ def pages(out: Path, images: Path) -> None:
 def page(name: str, sample: Document) -> str:
     """Return the page of one kind."""
     description = (import_module(f"spanloom.tasks.{name}").__doc__ or "").strip()
+    options = tasks.load(name).options
+    recipe = PRETRAINING if issubclass(options, MaskingOptions) else RECIPE
     return HEAD.format(
         name=name,
         said=_literal(description),
         drawing=DRAWN.format(name=name),
         files=_files(sample),
-        options=table(tasks.load(name).options.model_fields, {}),
+        recipe=recipe.format(name=name),
+        options=table(options.model_fields, {}),
     )
 
 

@@ -39,21 +39,29 @@ def gains(report: Path, design: str) -> str:
 
 
 def conditions(report: Path) -> str:
-    """Return a line a task and metric, a column a condition: the score, with an arrow.
+    """Return a line a task and metric, a column a condition, of several trunks each: the score.
 
-    Arrows compare with the task alone. Columns of their own tell what going on alone after a joint
-    run gains over the task alone twice.
+    Arrows compare with the task alone, or with the first that the study names. Columns of their own
+    tell what going on alone after a joint run gains over the task alone twice, or what is gained
+    over the last that the study names; and the mean with each task's own best weights.
     """
+    results = _read(report)
+    has_trunks = len({result["trunk"] for result in results}) > 1
     lines: Lines = {}
-    of_control: dict[str, None] = {}
-    for result in _read(report):
-        cells, condition = lines.setdefault(_score_of(result), {}), result["condition"]
-        cells[condition] = _score(result)
+    further: dict[str, None] = {}
+    for result in results:
+        cells, name = lines.setdefault(_score_of(result), {}), result["condition"]
+        if has_trunks:
+            name = result["trunk"] if name == "single" else f"{name}, {result['trunk']}"
+        cells[name] = _score(result)
         if result["control"]:
-            gain = f"{condition}: gain over {result['control']['against']}"
-            cells[gain], of_control[gain] = _gain(result["control"]), None
-    scores = dict.fromkeys(c for cells in lines.values() for c in cells if c not in of_control)
-    return _table(("task", "metric"), lines, [*scores, *of_control])
+            gain = f"{name}: gain over {result['control']['against']}"
+            cells[gain], further[gain] = _gain(result["control"]), None
+        if result["own_mean"] is not None:
+            own = f"{name}, each with its own best weights"
+            cells[own], further[own] = f"{100 * result['own_mean']:.2f}", None
+    scores = dict.fromkeys(c for cells in lines.values() for c in cells if c not in further)
+    return _table(("task", "metric"), lines, [*scores, *further])
 
 
 def curves(report: Path) -> str:

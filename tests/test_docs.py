@@ -22,6 +22,7 @@ from spanloom.data.instances import InstanceLimits
 from spanloom.model.plan import resolve
 from spanloom.nn import recurrent
 from spanloom.nn.candidates import ScoredSpans, group_of, text_order
+from spanloom.training import pretrain
 from spanloom.training.train import new_model
 
 ROOT = Path(__file__).parents[1]
@@ -248,6 +249,16 @@ def test_defaults_are_written_as_a_recipe_has_them(model, kind_pages):
         if not field.is_required():
             read = yaml.loads(default, "page").data
             assert TypeAdapter(field.annotation).validate_python(read) == field.get_default()
+
+
+def test_the_recipe_of_each_kind_is_one_that_its_command_takes(kind_pages, tmp_path):
+    for folder in ("mydata", "texts"):
+        (tmp_path / folder).mkdir()
+    for name in tasks.names():
+        text = kind_pages.page(name, tasks.load(name).example)
+        plan = resolve(recipes.loads(text.split("```yaml\n")[1].split("```")[0]), tmp_path)
+        if "spanloom pretrain" in text:
+            pretrain.check(plan)
 
 
 def test_values_of_options_are_told_in_words(kind_pages):

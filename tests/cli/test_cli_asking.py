@@ -11,6 +11,7 @@ from spanloom.annotation.choices import Choices
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Query
 from spanloom.errors import DataError
+from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.asking import choosing_task, choosing_tasks, with_choices
 from spanloom.model.plan import resolve
@@ -82,6 +83,23 @@ def test_a_number_of_the_range_is_chosen(spanloom, folder, model):
     assert 0 <= choice.value <= 5
     assert line == f"{choice.value:g}  {choice.score:.2f}"
     assert model.rate(TEXT, 0, 5, PAIR).value in [n / 4 for n in range(21)]
+
+
+def test_labels_are_chosen_though_a_document_brings_questions(spanloom, folder, tmp_path):
+    """The reply is to what the command asks, whatever a document was asked before."""
+    asked = Document(TEXT, queries=(Query("Q1", "Old question?"),), name="old")
+    jsonl.write(tmp_path / "asked.jsonl", [asked])
+    options = ("-m", folder, "--precision", "fp32", "--device", "cpu")
+    for choices in (("--labels", "warm,cold"), ("--range", "0:5")):
+        expected = lines_of(spanloom, folder, *choices)[1:]
+        result = spanloom("annotate", tmp_path / "asked.jsonl", *options, *choices)
+        assert result.stdout.splitlines() == ["# old", *expected]
+
+
+def test_replies_of_several_tasks_begin_with_their_layers(spanloom, folder, model):
+    names = ("sentiment", "entailment")
+    lines = lines_of(spanloom, folder, "--labels", "warm,cold", "--tasks", ",".join(names))[1:]
+    assert [line.split("  ")[0] for line in lines] == [model.tasks[name].layer for name in names]
 
 
 def test_other_forms_have_documents(spanloom, folder):

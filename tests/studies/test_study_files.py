@@ -13,7 +13,11 @@ from spanloom.studies.spec import load
 
 ROOT = Path(__file__).parents[2] / "recipes"
 ONE_CHOICE = [ROOT / "studies" / name for name in ("ablations.yaml", "crf-against-spans.yaml")]
-FILES = sorted([*(ROOT / "papers").rglob("*.yaml"), *(ROOT / "studies").glob("*.yaml")])
+FILES = sorted(
+    path
+    for folder in ("papers", "studies", "pretraining")
+    for path in (ROOT / folder).rglob("*.yaml")
+)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")

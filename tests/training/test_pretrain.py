@@ -312,6 +312,18 @@ def test_the_command_that_a_stopped_run_prints_ends_it_bit_by_bit(bench, command
 
 
 @pytest.mark.slow
+def test_an_encoder_from_scratch_has_the_positions_it_was_trained_with(bench, command):
+    """A recipe with a longer window is refused, and told how long it may be."""
+    out = bench / "undisturbed"
+    assert AutoModel.from_pretrained(out).config.max_position_embeddings == 34
+    assert len(command[1]["bert.embeddings.position_embeddings.weight"]) == 34
+    trunk = {"transformer": str(out)}
+    new_model(plan(bench, trunk=trunk), "cpu")
+    with pytest.raises(RecipeError, match=r"window: expected at most 32 .* got 33"):
+        new_model(plan(bench, trunk=trunk, window=33), "cpu")
+
+
+@pytest.mark.slow
 def test_two_processes_export_one_encoder(bench, command):
     made, expected = command
     out = bench / "two"

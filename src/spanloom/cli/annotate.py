@@ -11,7 +11,7 @@ import typer
 from spanloom import plugins
 from spanloom.cli import in_place as adding
 from spanloom.cli.annotator import AnnotationSpec, Annotator
-from spanloom.cli.asking import format_replies
+from spanloom.cli.asking import Asked, format_replies
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
@@ -165,8 +165,9 @@ def _annotate_to_stdout(
     documents.begin()
     annotator = _load(spec)
     predicted = annotator.annotate(documents)
-    if spec.parse_asked() is not None and spec.to == TEXT:
-        _write_replies(predicted, annotator.asked_layers())
+    asked = spec.parse_asked()
+    if asked is not None and spec.to == TEXT:
+        _write_replies(predicted, annotator.asked_layers(), asked)
         return
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})
     shown = ShownLayers(_names(options.layers), annotator.doubts())
@@ -267,10 +268,10 @@ def _executor(
     return LocalWorkers(size, worker_command(spec))
 
 
-def _write_replies(predicted: Iterable[Document], layers: Sequence[str]) -> None:
+def _write_replies(predicted: Iterable[Document], layers: Sequence[str], asked: Asked) -> None:
     """Print what was asked about each document."""
     for document in predicted:
-        write_stdout(f"# {document.name}\n{format_replies(document, layers)}", end="")
+        write_stdout(f"# {document.name}\n{format_replies(document, layers, asked)}", end="")
 
 
 def _names(option: str | None) -> list[str] | None:

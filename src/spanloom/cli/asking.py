@@ -91,24 +91,39 @@ def _choices(option: str, value: str, parse: Callable[[str], Choices]) -> Choice
         raise WrongUse(f'{option}: {error} (as in {option} "{example}")') from error
 
 
-def format_replies(document: Document, layers: Sequence[str]) -> str:
-    """Return a line per answer or choice: what, how sure, and where it stands."""
-    from spanloom.model.asking import read_answers, read_choice
+def format_replies(document: Document, layers: Sequence[str], asked: Asked) -> str:
+    """Return a line per answer or choice: what, how sure, and where it stands.
 
-    lines: list[tuple[str, ...]] = []
-    for layer in layers:
-        if document.queries:
-            for answer in read_answers(document, layer):
-                places = " ".join(f"{start}..{end}" for start, end in answer.fragments)
-                cells = (answer.text or "no answer", _score(answer.score), places)
-                lines.append((answer.question, *cells))
-            continue
-        choice = read_choice(document, layer)
-        value = "nothing" if choice is None else choice.label
-        if choice is not None and choice.value is not None:
-            value = f"{choice.value:g}"
-        lines.append((value, _score(None if choice is None else choice.score)))
+    Where several tasks reply, each line begins with its layer.
+    """
+    replies = _choices_of if asked.choices is not None else _answers_of
+    lines = [
+        ((layer, *line) if len(layers) > 1 else line)
+        for layer in layers
+        for line in replies(document, layer)
+    ]
     return "".join("  ".join(filter(None, line)) + "\n" for line in lines)
+
+
+def _answers_of(document: Document, layer: str) -> Iterator[tuple[str, ...]]:
+    """Yield each question with its answer, its score and where it stands."""
+    from spanloom.model.asking import read_answers
+
+    for answer in read_answers(document, layer):
+        places = " ".join(f"{start}..{end}" for start, end in answer.fragments)
+        yield answer.question, answer.text or "no answer", _score(answer.score), places
+
+
+def _choices_of(document: Document, layer: str) -> Iterator[tuple[str, ...]]:
+    """Yield the label or number that was chosen, with its score."""
+    from spanloom.model.asking import read_choice
+
+    choice = read_choice(document, layer)
+    if choice is None:
+        yield ("nothing",)
+        return
+    value = choice.label if choice.value is None else f"{choice.value:g}"
+    yield value, _score(choice.score)
 
 
 def _score(score: float | None) -> str:

@@ -218,9 +218,10 @@ def embeddings(
 ) -> None:
     """Draw the task embeddings of a model (t-SNE, cosines), with the numbers as .json beside it.
 
-    A study deletes its models unless it is run with --keep-models.
+    A study deletes its models unless it is run with --keep-models; ``study run --dry-run`` tells
+    the keys of runs, which are the names of their folders.
 
-    Example: spanloom study embeddings runs/tagging-table-4/KEY -o embeddings.svg
+    Example: spanloom study embeddings runs/tagging/KEY -o embeddings.svg
     """
     import json
 

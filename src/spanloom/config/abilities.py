@@ -16,7 +16,7 @@ class Ability:
 
     @property
     def command(self) -> str:
-        """The command that trains such a task; the recipe's first lines say which data it reads."""
+        """The command that trains such a task, in a clone with the corpus of the recipe."""
         return f"spanloom train {_RECIPES}/{self.recipe}.yaml -o runs/{self.recipe}"
 
     def missing_from(self, model: str, tasks: Mapping[str, str]) -> str:
@@ -25,7 +25,8 @@ class Ability:
         problem = f"{model} has no task that {self.verb} (its tasks: {names})"
         if self.recipe is None:
             return problem
-        return f"{problem}; to train one, of kind {self.kind}: {self.command}"
+        how = "in a clone; the recipe's first lines say which corpus to prepare"
+        return f"{problem}; to train one, of kind {self.kind}: {self.command} ({how})"
 
 
 ANNOTATES = Ability("annotates a text")

@@ -41,6 +41,7 @@ from spanloom.training.train import run_folder, train
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 _MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
+_POSITIONS = "embeddings.position_embeddings.weight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +133,17 @@ def export(model: Model, out: Path) -> None:
     """Write the encoder of a model: config, weights and tokenizer, as transformers reads them.
 
     A BERT has its masked language head with it (``BertForMaskedLM``); of other encoders, and of the
-    boundary objective and next sentence prediction, no head is kept. Raises ``StorageError``.
+    boundary objective and next sentence prediction, no head is kept. A BERT from scratch has the
+    positions that it was trained with and no more. Raises ``StorageError``.
     """
     encoder = _encoder(model).encoder
     config = json.loads(_encoder_check.dumps(encoder.config))
     weights: Mapping[str, Tensor] = encoder.state_dict()
     if isinstance(encoder, _bert.Bert):
+        if _is_from_scratch(model):
+            length = _length(model.subword_tokenizer, model.recipe.window)
+            config["max_position_embeddings"] = length
+            weights = {**weights, _POSITIONS: weights[_POSITIONS][:length]}
         config["architectures"] = ["BertForMaskedLM"]
         named = {f"bert.{name}": weight for name, weight in weights.items()}
         weights = named | masked_lm_weights.published(_head(model))
@@ -151,6 +157,16 @@ def export(model: Model, out: Path) -> None:
         (staging / "README.md").write_text(_card(model.recipe), encoding="utf-8")
 
 
+def _is_from_scratch(model: Model) -> bool:
+    options = model.plan.transformer
+    return options is not None and options.init == "random"
+
+
+def _length(pieces: SubwordTokenizer, window: int) -> int:
+    """Return how many pieces an encoder reads at once, special ones included."""
+    return window + len(pieces.prefix) + len(pieces.suffix)
+
+
 def save_tokenizer(pieces: SubwordTokenizer, folder: Path, window: int) -> None:
     """Write a tokenizer as transformers reads it; ``window`` is what its encoder reads at once."""
     from transformers import PreTrainedTokenizerFast
@@ -161,7 +177,7 @@ def save_tokenizer(pieces: SubwordTokenizer, folder: Path, window: int) -> None:
     named = {"pad_token": pieces.padding, "unk_token": pieces.unknown, "mask_token": pieces.mask}
     if pieces.prefix and pieces.suffix:
         named |= {"cls_token": pieces.prefix[0], "sep_token": pieces.suffix[-1]}
-    length = window + len(pieces.prefix) + len(pieces.suffix)
+    length = _length(pieces, window)
     fast = PreTrainedTokenizerFast(
         tokenizer_object=pieces.tokenizer,
         model_max_length=length,
