@@ -7,18 +7,22 @@ from pathlib import Path
 import pytest
 from licensed_samples import SAMPLES, write_raw
 
+from spanloom.config import recipe as recipes
 from spanloom.corpora.prepare import prepare
 from spanloom.glad.heads import HEADS, Parser, prepare_heads
 from spanloom.model import evaluation
+from spanloom.model.plan import resolve
 from spanloom.model.serialization import load
 from spanloom.studies.designs import plan
 from spanloom.studies.execute import Folders, execute
 from spanloom.studies.row import Rows
 from spanloom.studies.spec import Design, DesignSpec
 from spanloom.studies.spec import load as load_study
+from spanloom.training.train import new_model
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "recipes/papers").rglob("*-originals.yaml"))
+TASKS = {path.stem: path for path in (ROOT / "recipes/papers").rglob("tasks/*.yaml")}
 SMALL = (
     "window=64",
     "stages.0.updates_per_task=2",
@@ -61,3 +65,22 @@ def test_a_study_of_licensed_corpora_runs_on_made_files(path, tmp_path, monkeypa
 
 def test_every_paper_has_one():
     assert len({path.parent for path in STUDIES}) == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted({*TASKS} & {*SAMPLES}))
+def test_the_recipe_of_a_licensed_task_learns_made_files(name, tmp_path):
+    write_raw(name, tmp_path / "raw")
+    recipe = recipes.load(TASKS[name])
+    (corpus,) = {task.data for task in recipe.tasks.values()}
+    prepare(corpus, tmp_path / "raw", tmp_path)
+    settings = (
+        f"trunk.0={{transformer: {ROOT / 'fixtures/tiny/encoder'}, init: random, layers: last}}",
+        "window=64",
+    )
+    recipe_plan = resolve(recipes.load(TASKS[name], settings), tmp_path)
+    _, prepared = new_model(recipe_plan, "cpu")
+    for task in recipe.tasks:
+        data = prepared.data[task]
+        assert data.gold
+        assert data.dev

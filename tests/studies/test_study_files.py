@@ -74,6 +74,42 @@ def test_the_tables_of_hmtl_share_their_joint_run(tmp_path):
     assert len(set.intersection(*keys)) == 1
 
 
+def runs(folder, name, data):
+    """The keys of a study's runs by what they learn, all its corpora and vectors being there."""
+    study = load(ROOT / "papers" / folder / f"{name}.yaml")
+    for corpus in study.base.all_sources:
+        (data / corpus).mkdir(exist_ok=True)
+    (data / "vectors").mkdir(exist_ok=True)
+    (data / "vectors/en.50.txt").touch()
+    cells = plan(study, data, lambda keys: {}).cells
+    return {(cell.condition, cell.task, cell.variant.seed): cell.job.key for cell in cells}
+
+
+def test_the_studies_of_tagging_share_their_single_runs(tmp_path):
+    names = ["figure-2", *(f"table-{number}" for number in range(3, 7)), "oracle-all-but-one"]
+    alone = set(runs("mtl-tagging-changpinyo2018", "singles", tmp_path).values())
+    assert len(alone) == 33
+    for name in names:
+        keys = runs("mtl-tagging-changpinyo2018", name, tmp_path).items()
+        assert {key for (condition, *_), key in keys if condition == "single"} == alone
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"),
+    [
+        ("table-4a", {("single", "rte"), ("after sick", "rte")}),
+        ("section-3", {("single", "rte"), ("single", "sick"), ("single", "stsb")}),
+        ("stages", {("single", "rte"), ("after sick", "rte")}),
+        ("table-2-squad", {("single", "rte"), ("single", "mrpc")}),
+    ],
+)
+def test_the_studies_of_extraction_take_runs_of_table_2(name, shared, tmp_path):
+    table_2 = runs("spex-bert-keskar2019", "table-2", tmp_path)
+    keys = runs("spex-bert-keskar2019", name, tmp_path)
+    for condition, task in shared:
+        assert keys[condition, task, 1] == table_2[condition, task, 1]
+
+
 def test_the_class_without_a_relation_is_left_out_where_the_model_is_chosen():
     negative = {}
     for name, settings in (("relations", ["stages.0.tasks=[semeval2010]"]), ("originals", [])):

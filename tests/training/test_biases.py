@@ -1,11 +1,14 @@
 """Biases of decisions: how they are searched, what they do, where they are kept."""
 
+from pathlib import Path
+
 import pytest
 import tiny
 
+from spanloom.annotation.queries import ANSWER, QUERY
 from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.config import recipe as recipes
-from spanloom.document import Document
+from spanloom.document import Attribute, Document, Layer, Query, Span
 from spanloom.errors import DataError
 from spanloom.model import serialization
 from spanloom.model.network import Network
@@ -195,3 +198,20 @@ def test_only_the_biases_of_used_tasks_are_tuned(tmp_path, used, tuned):
     train.train(resolve(recipes.load(path), tmp_path), tmp_path / "model", print, used=used)
     biases = serialization.load(tmp_path / "model").recipe.biases
     assert {task for task, values in biases.items() if any(values.values())} == tuned
+
+
+@pytest.mark.parametrize("no_answer", ["cls", "word"])
+def test_how_sure_an_answer_must_be_is_chosen_on_dev(no_answer):
+    """Most questions have no answer, and the model knows none: so it is best to give none."""
+    folder = Path(__file__).parents[2] / "recipes" / "tiny"
+    recipe = recipes.load(folder / "spex.yaml", [f"tasks.questions.no_answer={no_answer}"])
+    untrained, _ = train.new_model(resolve(recipe, folder), "cpu")
+    text = "Anna saw Tom in Berlin . Tom met Eva in Rome ."
+    queries = tuple(Query(f"Q{row}", f"Who is {row} ?") for row in range(4))
+    span, query = Span("T1", ANSWER, ((5, 8),)), Attribute("A1", QUERY, "T1", "Q0")
+    layer = Layer("answers", (span,), attributes=(query,))
+    dev = [Document(text, (layer,), f"d{row}", queries=queries) for row in range(MIN_SPANS)]
+    tuned, metrics = tune(untrained, {"questions": dev}, ["questions"])
+    assert tuned.recipe.biases["questions"]["answer"] < 0
+    before = untrained.tasks["questions"].score(TrainingPredictor(untrained), dev)
+    assert metrics["questions"]["exact_match"] == 0.75 > before["exact_match"]
