@@ -287,6 +287,20 @@ def test_other_files_do_not_look_like_columns(head):
     assert not KIND.sniff(head, "x.txt")
 
 
+@pytest.mark.parametrize(
+    ("head", "preset"),
+    [
+        ("Ada\tB-PER\nsang\tO\n" * 9 + "Bob\tBPER\n", {}),
+        ("Ada\tB-PER\nsang\tO\n" * 9 + "Bob\nBo\tO\n", {}),
+        ("Ada\tI-PER\nsang\tO\nAda\tI-PER\n" * 9 + "Bob\tPER\n", {"preset": "wikigold"}),
+        ("Ada\tPerson\nsang\tO\n" * 9, {"preset": "semcor-traits"}),
+        ("Ada NNP B-PER\n" * 9 + "Bob B-PER\n", {"preset": "conll2000"}),
+    ],
+)
+def test_most_rows_tell_the_preset(head, preset):
+    assert KIND.sniff_options(head) == preset
+
+
 @pytest.mark.parametrize("preset", ["wnut17", "conll2003", "semcor-traits"])
 def test_damaged_samples_are_read_or_refused(preset):
     said = ColumnOptions(preset=preset)

@@ -23,6 +23,7 @@ between cells are not kept.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, pairwise
@@ -267,20 +268,30 @@ def _split_rows(head: str) -> tuple[str, list[list[str]]]:
 
 
 def _sniff_options(head: str) -> dict[str, Preset]:
-    """Return the preset with this number of columns; of two, the one whose scheme fits the tags."""
+    """Return the preset with this number of columns; of two, the one whose scheme fits the tags.
+
+    Most rows decide, so that the reader tells which row is unlike them.
+    """
     _, cells = _split_rows(head)
-    widths = {len(row) for row in cells}
-    if widths == {3}:
+    width = Counter(map(len, cells)).most_common(1)[0][0] if cells else 0
+    if width == 3:
         return {"preset": "conll2000"}
-    if widths == {4}:
+    if width == 4:
         return {"preset": "conll2003"}
-    tags = [row[-1] for row in cells]
-    if widths == {2} and not all(map(_TAG.fullmatch, tags)):
+    tags = [row[-1] for row in cells if len(row) == width]
+    if width == 2 and _are_plain(tags):
         return {"preset": "semcor-traits"}
     opens_with_inside = any(
         tag[:2] == "I-" and previous == OUTSIDE for previous, tag in pairwise(tags)
     )
     return {"preset": "wikigold"} if opens_with_inside else {}
+
+
+def _are_plain(tags: Sequence[str]) -> bool:
+    """Whether most tags other than ``O`` are labels of single words, without a prefix."""
+    labels = [tag for tag in tags if tag != OUTSIDE]
+    num_prefixed = sum(_TAG.fullmatch(tag) is not None for tag in labels)
+    return 2 * num_prefixed < len(labels)
 
 
 def _options_for(documents: Sequence[Document]) -> dict[str, Any]:
