@@ -221,7 +221,8 @@ def place(tmp_path_factory):
     (place / "empty").mkdir()
     (place / "folder").mkdir()
     (place / "folder/a.txt").write_text(TEXT, encoding="utf-8")
-    for name in ("x.pdf", "x.ann", "x.txt"):
+    (place / "x.pdf").write_text("%PDF-1.4\n", encoding="utf-8")
+    for name in ("x.ann", "x.txt"):
         (place / name).write_text("", encoding="utf-8")
     return place
 

@@ -95,7 +95,7 @@ def test_mistakes(fails, home, tmp_path):
     )
     (tmp_path / "wrong.yaml").write_text("trunk: []\nepoch: 3\n", encoding="utf-8")
     (tmp_path / "empty").mkdir()
-    (tmp_path / "notes.pdf").write_text("", encoding="utf-8")
+    (tmp_path / "notes.pdf").write_text("%PDF-1.4\n", encoding="utf-8")
     assert "broken.yaml:4: not valid YAML" in fails("train", tmp_path / "broken.yaml", *out, code=1)
     assert "wrong.yaml:2: epoch: unknown key" in fails(
         "train", tmp_path / "wrong.yaml", *out, code=1

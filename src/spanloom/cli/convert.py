@@ -85,7 +85,7 @@ def convert(options: ConvertOptions) -> None:
     source, out = options.source, options.out
     if not source.exists():
         raise DataError(f"{source}: no such file or folder")
-    name, form = options.of or _of(source), options.to or _to(out)
+    name, form = options.of or _of(source, options.encoding), options.to or _to(out)
     _check_paths(source, name, out, form)
     log(f"{source} ({name}) to {out} ({form})")
     reader_options = pairs("--reader-option", options.reading or ())
@@ -228,7 +228,7 @@ def _file(stream: Iterable[Document], target: _Target) -> Counter[str]:
     return save_file(stream, target.out, target.form, target.options)
 
 
-def _of(path: Path) -> str:
+def _of(path: Path, encoding: str) -> str:
     """Return the format of a path; texts of no other format are brat's."""
     from spanloom.formats import _files
 
@@ -237,7 +237,7 @@ def _of(path: Path) -> str:
     if path.suffix == ".txt":
         is_annotated = path.with_suffix(".ann").exists()
         return _files.BRAT if is_annotated else _files.guess(path) or _files.BRAT
-    return guess_format(path)
+    return guess_format(path, encoding)
 
 
 def _to(path: Path) -> str:

@@ -73,17 +73,22 @@ def documents(path: Path, encoding: str) -> Iterator[Document]:
     elif not path.exists():
         raise DataError(f"{path}: no such file or folder")
     else:
-        yield from read(path, guess_format(path), {}, {}, encoding)
+        yield from read(path, guess_format(path, encoding), {}, {}, encoding)
 
 
-def guess_format(path: Path) -> str:
-    """Return the format that a file looks like, and log it; raises ``DataError`` for none."""
-    from spanloom.formats import _files
+def guess_format(path: Path, encoding: str = "utf-8") -> str:
+    """Return the format that a file looks like, and log it.
+
+    Raises ``DataError`` for none, ``FormatError`` for a file that is broken or empty.
+    """
+    from spanloom.formats import _files, _unrecognized
 
     name = _files.guess(path)
     if name is None and path.suffix == ".jsonl":
         name = "jsonl"  # its reader tells what is wrong with it
     if name is None:
+        if broken := _unrecognized.problem_of(path, encoding):
+            raise broken
         choices = ", ".join([_files.BRAT, *_files.names()])
         problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
         raise DataError(f"{path}: {problem}; a plain text goes through a pipe or is called .txt")

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 
 from spanloom.atomic_io import MANIFEST
-from spanloom.errors import DataError
-from spanloom.formats import _files
+from spanloom.errors import DataError, FormatError
+from spanloom.formats import _files, _unrecognized
+from spanloom.formats._text import UTF8
 from spanloom.formats.brat.read import PARTS
 
 LINES = "jsonl"
@@ -46,10 +47,13 @@ def detect_format(path: Path) -> str | None:
 def require_format(path: Path) -> str:
     """Return the format of a file of documents; ``.jsonl`` is the default for its suffix.
 
-    Raises ``DataError`` if the format cannot be recognized.
+    Raises ``DataError`` if the format cannot be recognized, ``FormatError`` for a file that is
+    broken or empty.
     """
     name = detect_format(path) or (LINES if path.suffix.lower() == f".{LINES}" else None)
     if name is None:
+        if broken := problem_of(path):
+            raise broken
         problem = "cannot tell its format; spanloom convert --from NAME makes it readable"
         raise DataError(f"{path}: {problem}")
     return name
@@ -85,6 +89,16 @@ def _has_known_content(path: Path) -> bool:
     if path.name in NOTES or path.suffix.lower() in {*BRAT, *_PROSE}:
         return False
     return path.is_file() and detect_format(path) is not None
+
+
+def problem_of(path: Path, encoding: str = UTF8) -> FormatError | None:
+    """Return what is wrong with a file that seems to be of a format, and is broken or empty.
+
+    None for brat files, prose and notes, which are of none.
+    """
+    if path.name in NOTES or path.suffix.lower() in {*BRAT, *_PROSE}:
+        return None
+    return _unrecognized.problem_of(path, encoding)
 
 
 def visible(folder: Path) -> Iterator[Path]:

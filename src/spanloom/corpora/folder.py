@@ -69,13 +69,15 @@ def splits(path: Path) -> dict[str, Path]:
     """Return the folder or file of each split, in the order train, dev, test.
 
     Documents without splits are the split "all". Raises ``DataError`` if the path is missing or
-    holds no documents, and the errors of ``splits.find``.
+    holds no documents, ``FormatError`` for a broken file, and the errors of ``splits.find``.
     """
     if path.is_file() and files.holds_documents(path):
         return {ALL: path}
     if not path.exists():
         raise DataError(f"{path}: no such file or folder")
     if not path.is_dir():
+        if broken := files.problem_of(path):
+            raise broken
         hint = "spanloom convert --from NAME reads it"
         if path.suffix in files.BRAT:
             hint = f"a brat corpus is a folder, as {path.parent}"

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from spanloom.corpora.files import ANNOTATED, holds_annotation, holds_documents
+from spanloom.corpora.files import ANNOTATED, holds_annotation, holds_documents, problem_of
 from spanloom.errors import DataError
+from spanloom.formats import _files
 
 SPLITS = {
     "train": ("train", "training"),
@@ -61,11 +62,22 @@ def find(corpus: Path) -> dict[str, Path]:
 def _split_paths(split: str, children: Iterable[Path]) -> list[Path]:
     """Return the folders and files with a word for this split, except those without documents.
 
-    If all lack documents, empty folders count whose full name is such a word.
+    If all lack documents, empty folders count whose full name is such a word. Raises
+    ``FormatError`` for a broken file where all lack documents.
     """
     matches = [path for path in children if split in splits_of_name(path.name)]
     with_documents = [path for path in matches if holds_documents(path)]
+    if not with_documents:
+        _refuse_broken(matches)
     return with_documents or [path for path in matches if path.is_dir() and is_split(path.name)]
+
+
+def _refuse_broken(paths: Iterable[Path]) -> None:
+    """Raise ``FormatError`` for a file that is called as files of documents are, and is broken."""
+    for path in paths:
+        if path.is_file() and path.suffix.lower() in _files.suffixes():
+            if broken := problem_of(path):
+                raise broken
 
 
 def _single_path(corpus: Path, paths: Sequence[Path]) -> Path:

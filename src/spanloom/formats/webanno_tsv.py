@@ -33,6 +33,8 @@ from spanloom.formats._webanno_reader import read_document
 from spanloom.formats._webanno_schema import FORMAT
 from spanloom.formats._webanno_writer import write_document
 
+_ANY_VERSION = FORMAT.removesuffix("3")  # the reader tells that it reads 3 alone
+
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the documents; raises ``FormatError`` with the line."""
@@ -61,7 +63,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 KIND = Format(
     loads,
     dumps,
-    lambda head, name: head.removeprefix("\ufeff").startswith(FORMAT),
+    lambda head, name: head.removeprefix("\ufeff").startswith(_ANY_VERSION),
     (".tsv",),
     """#FORMAT=WebAnno TSV 3.3
 #T_SP=de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity|identifier|value

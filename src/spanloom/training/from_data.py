@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
-from spanloom.corpora.files import LINES, holds_documents, is_file
+from spanloom.corpora.files import LINES, holds_documents, is_file, problem_of
 from spanloom.corpora.folder import with_names
 from spanloom.document import Document
 from spanloom.errors import DataError, RecipeError
@@ -76,7 +76,11 @@ def read_recipe(
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
     if not source.is_dir() and not holds_documents(source):
-        raise DataError(f"{source}: expected a recipe (.yaml), a folder or a file of documents")
+        if broken := problem_of(source, encoding):
+            raise broken
+        expected = "expected a recipe (.yaml), a folder or a file of documents"
+        hint = "spanloom convert --from NAME reads other files"
+        raise DataError(f"{source}: {expected}; {hint}")
     if source.is_file() and source.suffix != f".{LINES}":
         log(f"{source}: read as {_files.describe(source)}")
     proposal = propose_recipe(source, str(source.absolute()), kinds, encoding)
