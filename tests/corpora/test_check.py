@@ -307,3 +307,12 @@ def test_a_byte_order_mark_is_no_line():
     locate = Locator(document, None)
     lines = [locate(span).partition(" ")[0] for span in document[MAIN].spans]
     assert lines == ["a.ann:1", "a.ann:2"]
+
+
+def test_the_text_lists_every_problem_of_the_files(tmp_path):
+    (tmp_path / "a.txt").write_text("Ada")
+    (tmp_path / "a.ann").write_text("".join(f"T{n}\tPER 0 x\tAda\n" for n in range(30)))
+    corpus = read(tmp_path, "all", skip_unreadable=True)
+    text = to_text(check({"all": corpus}, REACH))
+    assert "all: 30 problems in the files" in text
+    assert all(f"a.ann:{line}: " in text for line in range(1, 31))

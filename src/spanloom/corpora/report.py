@@ -16,7 +16,7 @@ from spanloom.corpora.statistics import LayerStatistics
 from spanloom.long_sentences import LONGEST
 from spanloom.quantity import quantity
 
-MAX_LISTED = 10  # problems and duplicates listed in the text; JSON has all
+MAX_LISTED = 10  # duplicates listed in the text; JSON has all
 NAMES = 4  # documents listed per group of duplicates
 BARS = 12  # widths listed in the text; wider ones share one line
 QUANTILES = (0.5, 0.95, 0.99, 0.998)
@@ -154,11 +154,10 @@ def _duplicates(groups: tuple[DuplicateGroup, ...]) -> Iterator[str]:
 
 
 def _problems(name: str, split: SplitReport) -> Iterator[str]:
-    """Yield the first problems of a split's files."""
+    """Yield all problems of a split's files, as the tutorial and other commands promise."""
     if split.problems:
         lines = [f"{name}: {quantity(len(split.problems), 'problem')} in the files"]
-        lines += [f"  {problem}" for problem in split.problems[:MAX_LISTED]]
-        yield "\n".join([*lines, *_count_rest(len(split.problems))])
+        yield "\n".join([*lines, *(f"  {problem}" for problem in split.problems)])
 
 
 def _input_counts(name: str, split: SplitReport) -> Iterator[str]:

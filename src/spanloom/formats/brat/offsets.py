@@ -57,6 +57,11 @@ class Unit:
             points.append((first, last))
         return tuple(points)
 
+    def outside(self, bounds: Iterable[Fragment]) -> int | None:
+        """Return the first offset of the file that is outside the text, None if there is none."""
+        offsets = (offset for pair in bounds for offset in pair)
+        return next((offset for offset in offsets if self._to_point(offset) is None), None)
+
     def offsets(self, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
         """Return code points as offsets of the file."""
         if self._point_of_offset is not None:

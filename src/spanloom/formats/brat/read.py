@@ -132,8 +132,8 @@ def _add_span(draft: AnnFileParse, index: int, bound: TextBound, unit: Unit) -> 
     """Turn a text-bound line into a span, or report why it cannot be one."""
     fragments = unit.points(bound.bounds)
     if fragments is None:
-        size = len(draft.text)
-        draft.report(index, f"an offset is outside the text of {size} characters")
+        offset, size = unit.outside(bound.bounds), len(draft.text)
+        draft.report(index, f"the offset {offset} is outside the text of {size} characters")
         return
     if bound.text is None and all(start == end for start, end in fragments):
         draft.report(index, "a span of no width needs a tab and an empty text after it")

@@ -1,6 +1,6 @@
 """Check the lines of a document against each other: duplicate ids and dangling references."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from spanloom.annotation_ids import IdGenerator
 from spanloom.document import Equivalence, Event, Span
@@ -57,6 +57,11 @@ def check_dangling(draft: AnnFileParse) -> None:
         for index, parsed in enumerate(draft.parsed)
         if parsed and not isinstance(parsed.annotation, Equivalence)  # it has no id to refer to
     }
+    unread_ids = {
+        _first_field(line)
+        for line, parsed in zip(draft.lines, draft.parsed, strict=True)
+        if parsed is None
+    }
     users: dict[str, list[int]] = {}
     faulty: list[tuple[int, str]] = []
     for index, parsed in enumerate(draft.parsed):
@@ -64,9 +69,16 @@ def check_dangling(draft: AnnFileParse) -> None:
             continue
         for target in needs(parsed.annotation):
             users.setdefault(target, []).append(index)
-        fault = _find_fault(draft, index_of, parsed)
+        fault = _find_fault(draft, index_of, unread_ids, parsed)
         if fault:
             faulty.append((index, fault))
+    _report_with_users(draft, users, faulty)
+
+
+def _report_with_users(
+    draft: AnnFileParse, users: Mapping[str, list[int]], faulty: list[tuple[int, str]]
+) -> None:
+    """Report faulty lines, by index and fault, and those that refer to them, by id."""
     while faulty:
         index, fault = faulty.pop()
         parsed = draft.parsed[index]
@@ -80,10 +92,14 @@ def check_dangling(draft: AnnFileParse) -> None:
         ]
 
 
-def _find_fault(draft: AnnFileParse, index_of: Mapping[str, int], parsed: ParsedLine) -> str | None:
+def _find_fault(
+    draft: AnnFileParse, index_of: Mapping[str, int], unread_ids: Set[str], parsed: ParsedLine
+) -> str | None:
     """Return what is wrong with the references of a line, None if nothing is."""
     for target in needs(parsed.annotation):
         if target not in index_of:
+            if target in unread_ids:
+                return f"refers to {target!r:.40}, whose line is unreadable"
             return f"refers to {target!r:.40}, which is not there"
     if isinstance(parsed.annotation, Event):
         trigger = draft.parsed[index_of[parsed.annotation.trigger]]
