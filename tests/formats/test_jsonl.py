@@ -126,3 +126,17 @@ def test_a_score_that_is_no_number_is_not_written(score):
 def _scores(document):
     every = document.annotations().values()
     return [getattr(each, "score", None) for each in every]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ('{"tokens": ["Ada"], "ner_tags": [1]}', "--from columns"),
+        ('{"tokenized_text": ["Ada"], "ner": [[0, 0, "PER"]]}', "--from dygie"),
+        ('{"text": "Ada", "entities": [[0, 3, "PER"]]}', "--from doccano"),
+        ('{"text": "Ada", "other": 1}', "spanloom convert --from NAME"),
+    ],
+)
+def test_lines_of_other_tools_name_the_nearest_format(line, hint):
+    with pytest.raises(FormatError, match=f"unknown key .*{hint}"):
+        list(jsonl.loads(line))

@@ -80,3 +80,9 @@ def test_damaged_samples():
 def test_what_is_written_is_read_as_written(drawn):
     text = dumps(drawn)
     assert dumps(loads(text)) == text
+
+
+def test_spans_of_tools_that_write_as_prodigy_does():
+    line = '{"text": "Ada ran.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}\n'
+    assert KIND.sniff(line, "x.jsonl")
+    assert not KIND.sniff('{"text": "Ada ran.", "spans": [[0, 3, "PER"]]}\n', "x.jsonl")

@@ -57,6 +57,25 @@ _FIELDS = {
     kind: tuple((field.name, field.default) for field in fields(kind)) for kind in _KINDS.values()
 }
 
+_OTHER_LINES = (  # keys of common JSON lines that no format reads, and what is nearest to them
+    (
+        {"tokens", "ner_tags"},
+        "lines of tokens and ner_tags: write WORD TAB TAG rows, and spanloom convert --from columns "
+        "reads them",
+    ),
+    (
+        {"tokenized_text", "ner"},
+        "GLiNER's lines: the nearest form is "
+        '{"doc_key": NAME, "sentences": [[WORD, …]], "ner": [[[START, END, LABEL], …]]}, '
+        "which spanloom convert --from dygie reads",
+    ),
+    (
+        {"text", "entities"},
+        'lines of text and entities: the nearest form is {"text": …, "label": '
+        "[[START, END, LABEL], …]}, which spanloom convert --from doccano reads",
+    ),
+)
+
 
 class _Quoter(NamedTuple):
     """How strings and values are written: ``quote`` is ``encode`` of strings alone, and faster."""
@@ -230,7 +249,7 @@ def _parse_document(line: str, path: str, number: int) -> Document:
     """Return the document of one line; raises ``FormatError``."""
     try:
         record = an_object(parse_json(line, path, number))
-        only(record, "name", "text", "meta", "queries", "layers")
+        _check_keys(record)
         return Document(
             a_string(record.get("text")),
             tuple(_parse_layer(layer) for layer in a_list(record.get("layers", []))),
@@ -240,6 +259,16 @@ def _parse_document(line: str, path: str, number: int) -> Document:
         )
     except (ValueError, TypeError, OverflowError, DocumentError) as error:
         raise FormatError(path, number, f"not a document: {error}") from error
+
+
+def _check_keys(record: dict[str, Any]) -> None:
+    """Raise ``ValueError`` for an unknown key, with the format that is nearest to such lines."""
+    try:
+        only(record, "name", "text", "meta", "queries", "layers")
+    except ValueError as error:
+        hints = (hint for keys, hint in _OTHER_LINES if keys <= record.keys())
+        hint = next(hints, "spanloom convert --from NAME reads lines of other tools")
+        raise ValueError(f"{error}; {hint}") from error
 
 
 def _parse_query(value: Any) -> Query:

@@ -173,13 +173,26 @@ def _format_entities(layer: Layer, words: list[Fragment]) -> JsonObject:
     return record | ({"relations": relations} if relations else {})
 
 
+def _are_spans(value: object) -> bool:
+    """Whether a value is a list of spans with bounds and label, at least one."""
+    keys = {"start", "end", "label"}
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(span, dict) and keys <= span.keys() for span in value)
+
+
 def _sniff(head: str, name: str) -> bool:
-    """Recognize the format by keys of the first line that only Prodigy writes together."""
+    """Recognize the format by keys of the first line that only Prodigy writes together.
+
+    So are spans that are written as Prodigy does, which other tools imitate.
+    """
     first = head.removeprefix("\ufeff").lstrip().partition("\n")[0]
     record = json_or_none(first)
     if record is None or not isinstance(record.value, dict):
         return False
     keys = {*record.value}
+    if "text" in keys and "label" not in keys and _are_spans(record.value.get("spans")):
+        return True
     annotated = keys & {"spans", "accept", "relations"} or {"label", "answer"} <= keys
     return "text" in keys and bool(annotated) and bool(keys & {"answer", "_task_hash", "tokens"})
 
