@@ -60,8 +60,8 @@ _FIELDS = {
 _OTHER_LINES = (  # keys of common JSON lines that no format reads, and what is nearest to them
     (
         {"tokens", "ner_tags"},
-        "lines of tokens and ner_tags: write WORD TAB TAG rows, and spanloom convert --from columns "
-        "reads them",
+        "lines of tokens and ner_tags: write WORD TAB TAG rows, which spanloom convert --from "
+        "columns reads",
     ),
     (
         {"tokenized_text", "ner"},
