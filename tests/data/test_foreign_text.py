@@ -99,7 +99,8 @@ OTHERS = {
     "vorlegen, so ein Sprecher. Er hat an der Sitzung in Bonn nicht teilgenommen.",
     "French": "Le gouvernement a annoncé lundi une réforme des retraites qui doit entrer en "
     "vigueur dans deux ans. On ne sait pas si les syndicats vont appeler à la grève. Je "
-    "pense que tu as raison, mais il me faut plus de temps pour y réfléchir. Elle est partie à Lyon avec son frère "
+    "pense que tu as raison, mais il me faut plus de temps pour y réfléchir. "
+    "Elle est partie à Lyon avec son frère "
     "et ils ont visité le musée des beaux arts.",
     "Finnish": "Hallitus aikoo esittää uutta lakia ensi vuonna. Ministeri sanoi maanantaina, että "
     "neuvottelut ovat edenneet hyvin. He eivät kuitenkaan ole vielä päättäneet, milloin laki tulee "
