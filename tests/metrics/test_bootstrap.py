@@ -90,3 +90,15 @@ def test_means_are_drawn_as_means():
     assert (found.low, found.high) == pytest.approx(tuple(exact), abs=0.03)
     with pytest.raises(DataError, match="3 and 4"):
         bootstrap.paired(scores_per_document(scores[1:]), counts_per_document(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("num_documents", "text"),
+    [
+        (1, "1 document: too few for an interval"),
+        (9, "9 documents: too few for an interval"),
+        (10, "95 % interval 71.25 to 80.00"),
+    ],
+)
+def test_few_documents_have_no_interval_in_words(num_documents, text):
+    assert bootstrap.interval_text(Interval(0.7125, 0.8), num_documents) == text

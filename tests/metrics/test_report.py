@@ -92,7 +92,7 @@ def test_json_and_table_say_the_same():
     rows = {line.split()[0]: line.split() for line in report.to_table().splitlines() if line}
     assert rows["Reagent"] == ["Reagent", "100.00", "50.00", "66.67", "1", "1", "2"]
     table = report.to_table()
-    assert "spans (bounds and label): F1 80.00 (95 % interval 80.00 to 80.00)" in table
+    assert "spans (bounds and label): F1 80.00 (1 document: too few for an interval)" in table
 
 
 def test_a_layer_without_relations_shows_none():

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from spanloom.errors import DataError
 from spanloom.metrics.coreference import Coreference
 from spanloom.metrics.counts import Counts, PartialCounts
+from spanloom.quantity import quantity
+
+FEW_DOCUMENTS = 10  # with fewer there is no interval and no test of significance
 
 Table = NDArray[np.float64]
 Scores = NDArray[np.float64]
@@ -175,6 +178,13 @@ def interval(
         raise DataError(f"bootstrap: level must be between 0 and 1, got {level}")
     (scores,) = _resample([document_counts], seed, resamples)
     return percentile_interval(scores, level)
+
+
+def interval_text(bounds: Interval, num_documents: int) -> str:
+    """Return an interval in points, in words; of too few documents none says anything."""
+    if num_documents < FEW_DOCUMENTS:
+        return f"{quantity(num_documents, 'document')}: too few for an interval"
+    return f"95 % interval {100 * bounds.low:.2f} to {100 * bounds.high:.2f}"
 
 
 def percentile_interval(scores: Scores, level: float = 0.95) -> Interval:

@@ -12,7 +12,13 @@ from dataclasses import asdict, dataclass
 from spanloom.annotation.connected_spans import connected_spans
 from spanloom.document import Document, Layer
 from spanloom.metrics import report
-from spanloom.metrics.bootstrap import DocumentCounts, Interval, clusters_per_document, interval
+from spanloom.metrics.bootstrap import (
+    DocumentCounts,
+    Interval,
+    clusters_per_document,
+    interval,
+    interval_text,
+)
 from spanloom.metrics.coreference import Clusters, Coreference, without_singletons
 from spanloom.metrics.coreference import score as score_clusters
 from spanloom.metrics.counts import PRF
@@ -69,10 +75,10 @@ class Report:
 
     def to_table(self) -> str:
         """Return aligned text, ratios in percent."""
-        low, high = 100 * self.interval.low, 100 * self.interval.high
+        bounds = interval_text(self.interval, len(self.document_counts.rows))
         average = f"{100 * self.clusters.average:.2f}"
         lines = [
-            f"clusters: CoNLL average {average} (95 % interval {low:.2f} to {high:.2f})",
+            f"clusters: CoNLL average {average} ({bounds})",
             "  measure   precision  recall      F1",
             *(_row(name, prf) for name, prf in _prf_of(self.clusters).items()),
             f"with each mention by itself as a cluster: {100 * self.singletons.average:.2f}",

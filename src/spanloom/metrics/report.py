@@ -15,7 +15,13 @@ from spanloom.annotation.partial_labels import annotated_labels, scorable
 from spanloom.document import Document, Layer
 from spanloom.errors import DataError, LayerError
 from spanloom.metrics import spans
-from spanloom.metrics.bootstrap import DocumentCounts, Interval, counts_per_document, interval
+from spanloom.metrics.bootstrap import (
+    DocumentCounts,
+    Interval,
+    counts_per_document,
+    interval,
+    interval_text,
+)
 from spanloom.metrics.counts import PRF, Counts, macro, total, total_by_label
 from spanloom.metrics.spans import Triple
 from spanloom.quantity import quantity
@@ -271,9 +277,9 @@ def _numbers(counts: Counts) -> dict[str, float]:
 def section(title: str, score: Score) -> str:
     """Return a title, the averages, then one line per label."""
     width = max([len("label"), *map(len, score.by_label)])
-    low, high = 100 * score.interval.low, 100 * score.interval.high
+    bounds = interval_text(score.interval, len(score.document_counts.rows))
     lines = [
-        f"{title}: F1 {100 * score.micro.f1:.2f} (95 % interval {low:.2f} to {high:.2f})",
+        f"{title}: F1 {100 * score.micro.f1:.2f} ({bounds})",
         f"  {'label':{width}}  precision  recall      F1  hits  predicted   gold",
         *(_row(label, counts.prf, counts, width) for label, counts in score.by_label.items()),
         _row("micro", score.micro.prf, score.micro, width),

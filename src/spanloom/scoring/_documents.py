@@ -10,7 +10,7 @@ from spanloom.errors import DataError, FormatError
 from spanloom.formats import _files
 from spanloom.formats.brat import folder
 from spanloom.metrics import report
-from spanloom.metrics.bootstrap import paired, permutation
+from spanloom.metrics.bootstrap import Interval, interval_text, paired, permutation
 from spanloom.metrics.counts import PRF, Counts
 from spanloom.metrics.report import Report, Score
 from spanloom.scoring._base import Scores
@@ -131,10 +131,11 @@ def table(scores: Scores) -> str:
     """Format each layer's labels, their total, and the comparison with a second prediction."""
     blocks = []
     for name, layer in scores["layers"].items():
-        low, high = layer["interval"]
+        low, high = (bound / 100 for bound in layer["interval"])
+        bounds = interval_text(Interval(low, high), layer["documents"])
         rows = {**layer["labels"], "all": layer}
         lines = [f"layer {name}, {layer['documents']} documents", *format_rows(rows)]
-        lines.append(f"F1 {layer['f1']:.2f} (95 % interval {low:.2f} to {high:.2f})")
+        lines.append(f"F1 {layer['f1']:.2f} ({bounds})")
         if "against" in layer:
             against = layer["against"]
             difference = f"against {against['f1']:.2f}: {against['difference']:+.2f}"

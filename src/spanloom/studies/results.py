@@ -9,7 +9,7 @@ from typing import Any
 
 from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import DocumentCounts, Interval, loads
+from spanloom.metrics.bootstrap import FEW_DOCUMENTS, DocumentCounts, Interval, loads
 from spanloom.metrics.bootstrap_over_seeds import (
     interval_over_seeds,
     on_same_documents,
@@ -22,7 +22,6 @@ from spanloom.studies.row import Row, Split, own_name
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell, StudyPlan
 
-FEW_DOCUMENTS = 10  # with fewer there is no test of significance
 SIGNIFICANT = 0.05
 
 
