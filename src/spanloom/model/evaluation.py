@@ -60,6 +60,8 @@ def evaluate_tasks(
         part = None if data is None else source(plan, data)
         if part is not None:
             log(f"task {name}: layer {part.layer!r} of {part.data} as it learnt it")
+        if attributes := _attribute_names(plan):
+            log(f"task {name}: attributes are learnt, not scored: {', '.join(attributes)}")
         renamed = _as_learnt(task, written[name], documents, log)
         gold[name] = _scored(task, map_to_task_labels(plan, part, renamed), log)
     reports = _score(model, {name: documents for name, documents in gold.items() if documents})
@@ -67,6 +69,12 @@ def evaluate_tasks(
         where = "" if data is None else f"{data}: "
         raise DataError(f"{where}no document has a layer that the model predicts")
     return reports
+
+
+def _attribute_names(task: TaskPlan) -> list[str]:
+    """Return the names of the attributes that a task predicts; its report leaves them out."""
+    keys = ("attributes", "relation_attributes")
+    return sorted({name for key in keys for name in task.vocabulary.get(key, {})})
 
 
 def usual_split(data: Path) -> str:
