@@ -6,11 +6,12 @@ from torch import nn
 
 from spanloom.annotation.text_pairs import classify
 from spanloom.config import recipe as recipes
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.document import Attribute, Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
 from spanloom.training.auto_recipe import (
     _RESERVED,
+    _summary,
     epochs,
     propose_recipe,
     sentences,
@@ -166,3 +167,8 @@ def test_whole_texts_get_gentler_rates_where_nothing_else_is_learnt(name, rate, 
     recipe = propose_recipe(path, "a").recipe
     assert recipe.tasks["stars"].kind == "text_classification"
     assert recipe.stages[0].lr.task == rate
+
+
+def test_the_summary_counts_attributes():
+    layer = Layer("main", (Span("T1", "A", ((0, 1),)),), attributes=(Attribute("A1", "Neg", "T1"),))
+    assert _summary([layer]) == "1 document, 1 span of 1 label, 1 attribute of 1 label"

@@ -235,7 +235,7 @@ def _name(stem: str, taken: Collection[str]) -> str:
 def _summary(layers: Sequence[Layer]) -> str:
     """Return a summary of the annotations of a layer."""
     counts = [quantity(len(layers), "document")]
-    for noun in ("span", "relation", "event"):
+    for noun in ("span", "relation", "event", "attribute"):
         labels = Counter(
             annotation.label for layer in layers for annotation in getattr(layer, f"{noun}s")
         )
