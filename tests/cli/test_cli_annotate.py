@@ -114,6 +114,15 @@ def test_any_format_and_the_words_it_needs(annotate, tmp_path):
     assert "# sent_id = text-1\n# text = " in shown
 
 
+def test_columns_are_the_same_on_stdout_and_in_a_file(annotate, tmp_path):
+    shown = annotate(TEXT, "--to", "columns")
+    assert annotate(TEXT, "-o", tmp_path / "x.conll", "--to", "columns").exit_code == 0
+    assert shown.stdout == (tmp_path / "x.conll").read_text(encoding="utf-8")
+    assert "add\tB-Action\n" in shown.stdout
+    assert "--to columns: columns ('word', 'main'), by what there is" in shown.stderr
+    assert "no place for spans" not in shown.stderr
+
+
 def test_json_has_one_spelling(annotate):
     assert annotate(TEXT, "--to", "jsonl").stdout == annotate(TEXT, "--to", "json").stdout
 

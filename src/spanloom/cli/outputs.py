@@ -220,16 +220,23 @@ def save_file(
 
     form, options = _format_and_options(name, raw_options)
     if not raw_options:
-        stream = list(stream)
-        inferred = form.holding(stream)
-        options = form.options(**inferred)
-        for key, value in inferred.items():
-            log(f"{out}: {key} {value}, by what there is (--writer-option {key}=… says another)")
+        stream, options = _with_inferred_options(stream, form, str(out))
     lost: Counter[str] = Counter()
     written = _files.write(out, _counting(stream, form, options, lost), form, options, raw_options)
     tell(name, lost)
     log(f"written to {', '.join(map(str, written))}")
     return lost
+
+
+def _with_inferred_options(
+    stream: Iterable[Document], form: "Format", target: str
+) -> "tuple[list[Document], Options]":
+    """Return all documents and the options that hold them; log these options."""
+    documents = list(stream)
+    inferred = form.holding(documents)
+    for key, value in inferred.items():
+        log(f"{target}: {key} {value}, by what there is (convert has --writer-option {key}=…)")
+    return documents, form.options(**inferred)
 
 
 def tell(name: str, lost: Mapping[str, int]) -> None:
@@ -341,6 +348,8 @@ def _format_text(
     if form.binary or form.sidecars:
         what = "several files" if form.sidecars else "no text"
         raise WrongUse(f"--to {name} makes {what}; say -o OUT")
+    if not raw_options:
+        documents, options = _with_inferred_options(documents, form, f"--to {name}")
     lost: Counter[str] = Counter()
     yield form.dumps(_counting(documents, form, options, lost), options=options)
     tell(name, lost)
