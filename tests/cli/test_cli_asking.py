@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from spanloom.annotation.choices import Choices
+from spanloom.annotation.text_pairs import join_texts
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Query
 from spanloom.errors import DataError
@@ -248,3 +249,36 @@ def test_questions_of_documents_stay_without_the_option(model):
     document = Document(TEXT, queries=(Query("Q1", "Who?"),))
     (found,) = model.annotate([document], ["questions"])
     assert found.queries == document.queries
+
+
+def test_tasks_for_pairs_and_questions_are_left_out_where_there_are_none(
+    spanloom, folder, tmp_path
+):
+    options = ("-m", folder, "--precision", "fp32", "--to", "json")
+    result = spanloom("annotate", TEXT, *options)
+    (document,) = jsonl.loads(result.stdout)
+    assert [layer.name for layer in document.layers] == ["sentiment"]
+    pairs = "entailment, likeness (no pair of texts)"
+    line = f"left out: questions (no question; --question TEXT asks one); {pairs}"
+    assert line in result.stderr.splitlines()
+    spanloom("annotate", TEXT, *options, "-o", tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == result.stdout
+
+
+def test_a_document_has_the_tasks_that_suit_it_whatever_stands_beside_it(
+    spanloom, folder, tmp_path
+):
+    query = (Query("Q1", "Who?"),)
+    documents = [Document(TEXT), Document(TEXT, queries=query), join_texts("", TEXT, PAIR)]
+    named = [replace(document, name=str(i)) for i, document in enumerate(documents)]
+    jsonl.write(tmp_path / "in.jsonl", named)
+    result = spanloom("annotate", tmp_path / "in.jsonl", "-m", folder, "--to", "json")
+    layers = [[layer.name for layer in doc.layers] for doc in jsonl.loads(result.stdout)]
+    pair_layers = ["parts", "sentiment", "entailment", "likeness"]
+    assert layers == [["sentiment"], ["answers", "sentiment"], pair_layers]
+    assert "left out" not in result.stderr
+
+
+def test_the_task_for_questions_says_what_it_needs(spanloom, folder):
+    result = spanloom("annotate", TEXT, "-m", folder, "--tasks", "questions")
+    assert "left out: questions (no question; --question TEXT asks one)" in result.stderr

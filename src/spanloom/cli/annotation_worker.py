@@ -52,8 +52,8 @@ class StretchAnnotator:
             work, doubts = annotator.work(), annotator.doubts()
             return _join(asdict(Description(annotator.describe(), work, doubts)), ())
         documents = list(jsonl.read_stream(body.splitlines(keepends=True), "a worker's input"))
-        if head["first"] and documents:
-            annotator.warn_of_language(documents[0])
+        if head["first"]:
+            annotator.begin(documents)
         lines = []
         for document in annotator.annotate_stretch(documents):
             self._save(document)

@@ -1,7 +1,7 @@
 """The model of ``spanloom annotate``, and what it is asked for."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from spanloom import freed_memory
@@ -12,6 +12,7 @@ from spanloom.cli.outputs import SHOWN, needs_cuts
 from spanloom.document import Document
 
 if TYPE_CHECKING:
+    from spanloom.model.missing_inputs import Requirement
     from spanloom.model.model import Model
 
 
@@ -58,6 +59,7 @@ class Annotator:
         if self._asked is not None:
             self.model, self.names = self._asked.prepare(self.model, self.names)
         self._passes = self.model.encoder_passes(self.names)
+        self._required = self._requirements()
 
     def describe(self) -> str:
         """Return one line: the model, its arithmetic, the tasks."""
@@ -105,7 +107,16 @@ class Annotator:
         """Return the layers with the answers to what was asked."""
         return [self.model.layers[name] for name in self.names or ()]
 
-    def warn_of_language(self, document: Document) -> None:
+    def begin(self, stretch: Sequence[Document]) -> None:
+        """Log what is to be known of the first documents: language, and tasks that are left out."""
+        from spanloom.model.missing_inputs import describe, unmet
+
+        if stretch:
+            self._warn_of_language(stretch[0])
+        if omitted := unmet(self._required, list(self._ask(stretch))):
+            log(f"left out: {describe(self._required, omitted)}")
+
+    def _warn_of_language(self, document: Document) -> None:
         """Log it if the encoder hardly knows the language of a document."""
         known = self.model.known_language()
         if known and (warning := known.warning([self.model.tokenize(document)])):
@@ -113,24 +124,44 @@ class Annotator:
 
     def annotate(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents with what the model predicts, and logs doubts about the first."""
-        yield from self.model.annotate(
-            self._warned(self._ask(documents)), self.names, with_tokens=needs_cuts(self.spec.to)
-        )
+        from spanloom.model.stretches import cut_stretches
+
+        for number, stretch in enumerate(cut_stretches(documents)):
+            if number == 0:
+                self.begin(stretch)
+            yield from self.annotate_stretch(stretch)
 
     def annotate_stretch(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the documents of one stretch with what the model predicts."""
-        return self.model.annotate_stretch(
-            list(self._ask(documents)), self.names, with_tokens=needs_cuts(self.spec.to)
-        )
+        """Yield the documents of one stretch with what the model predicts.
+
+        A task that reads pairs of texts, or questions, writes no layer where there are none.
+        """
+        from spanloom.model.missing_inputs import unmet
+
+        stretch = list(self._ask(documents))
+        omitted = unmet(self._required, stretch)
+        names = [name for name in self._names_in_order() if name not in omitted]
+        for document in self.model.annotate_stretch(
+            stretch, names, with_tokens=needs_cuts(self.spec.to)
+        ):
+            layers = {self.model.layers[name] for name in unmet(self._required, [document])}
+            kept = tuple(layer for layer in document.layers if layer.name not in layers)
+            yield replace(document, layers=kept)
 
     def _ask(self, documents: Iterable[Document]) -> Iterable[Document]:
         return documents if self._asked is None else self._asked.ask(documents)
 
-    def _warned(self, documents: Iterable[Document]) -> Iterator[Document]:
-        for number, document in enumerate(documents):
-            if number == 0:
-                self.warn_of_language(document)
-            yield document
+    def _requirements(self) -> "dict[str, Requirement]":
+        from spanloom.model.missing_inputs import requirements
+
+        return requirements(self.model.tasks, self.model.recipe, self._names_in_order())
+
+    def _names_in_order(self) -> list[str]:
+        """Return the names of the tasks in the order in which documents have their layers."""
+        if self.names is not None:
+            return list(self.names)
+        running = {*self._task_names()}
+        return [name for name in self.model.layers if name in running]
 
     def _task_names(self) -> list[str]:
         return [name for group in self._passes for name in group]
