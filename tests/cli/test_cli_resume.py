@@ -179,6 +179,23 @@ def test_other_work_and_no_work(annotate, fails, home, source, tmp_path, monkeyp
     assert tree(tmp_path / "new.txt") == tree(out)
 
 
+@pytest.mark.parametrize("more", [[], ["--resume"]])
+def test_a_brat_folder_of_another_run_is_refused_at_once(
+    annotate, fails, home, source, tmp_path, monkeypatch, more
+):
+    out = tmp_path / "out"
+    assert annotate(source, "-o", out).exit_code == 0
+    before = tree(out)
+    assert annotate(source, "-o", out, *more).exit_code == 0
+    stop_at(monkeypatch, 0, AssertionError("it computes"))
+    other = ("-m", home / "model", "--precision", "bf16", *more)
+    line = fails("annotate", source, "-o", out, *other, code=1)
+    assert f"-o {out}: has the results of another run (compute was 'cpu, 1 thread, fp32" in line
+    assert "and is now 'cpu, 1 thread, bf16" in line
+    assert line.endswith("choose another place, or delete it")
+    assert tree(out) == before
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_signals(home, source, tmp_path, how):

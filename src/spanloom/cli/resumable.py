@@ -25,6 +25,7 @@ from spanloom.cli.finished import OutputJob, write_finished
 from spanloom.cli.manifest import Manifest, open_manifest
 from spanloom.cli.outputs import BRAT, check_is_not_source, is_format
 from spanloom.cli.progress_log import ProgressLog
+from spanloom.cli.run_record import check_same_run, record_run
 from spanloom.cli.shards import Shard, Source
 from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
@@ -259,9 +260,13 @@ class _Run:
         work = self.description.work | {"form": self.output.to}
         if shard.name:
             work["shard"] = shard.name
+        if self.output.to == BRAT:
+            check_same_run(shard.target, work)
         part = _part(shard, self.output.to)
         files = ExitStack()
         under_way = files.enter_context(open_work(part, work, resume=self.output.resume))
+        if self.output.to == BRAT:
+            record_run(shard.target, work)
         opened = _OpenShard(shard, under_way, files, fingerprint)
         self._open.append(opened)
         if self.manifest is None:
