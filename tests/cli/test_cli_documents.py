@@ -139,3 +139,16 @@ def test_the_configuration_of_a_brat_folder_stays_with_it(spanloom, home, tmp_pa
     assert "did you mean [entities]?; a new annotation.conf is written" in logged.replace(
         " (known: entities, relations, events, attributes, spans)", ""
     )
+
+
+@pytest.mark.parametrize("command", ["annotate", "convert"])
+def test_two_documents_of_one_name_are_told_before_a_brat_file_is_written(
+    fails, home, tmp_path, command
+):
+    lines = ({"name": name, "text": f"add buffer {i}"} for i, name in enumerate(["a", "b", "a"]))
+    path, out = tmp_path / "in.jsonl", tmp_path / "out"
+    path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
+    options = [path, "-o", out, "-m", home / "model"] if command == "annotate" else [path, out]
+    line = fails(command, *options, "--to", "brat", code=1)
+    assert f"{path}:5: the document of line 1 has the name 'a', too" in line
+    assert not out.exists()

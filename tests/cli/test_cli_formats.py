@@ -233,7 +233,7 @@ def test_options_of_brat_are_heard(fails, folder, tmp_path):
 
 def test_half_a_character_costs_no_other_line(spanloom, fails, home, file, tmp_path):
     lines = [{"name": "a", "text": "add water"}, {"name": "b", "text": "add \ud800 water"}]
-    source = file("s.jsonl", "\n".join(map(json.dumps, [*lines, lines[0]])))
+    source = file("s.jsonl", "\n".join(map(json.dumps, [*lines, lines[0] | {"name": "c"}])))
     told = spanloom("annotate", source, "-m", home / "model", "--to", "json")
     assert told.exit_code == 0, told.stderr
     assert [each.text for each in jsonl.loads(told.stdout)] == [

@@ -88,6 +88,7 @@ def convert(options: ConvertOptions) -> None:
     name, form = options.of or _of(source, options.encoding), options.to or _to(out)
     _check_paths(source, name, out, form)
     log(f"{source} ({name}) to {out} ({form})")
+    _check_names(source, name, form)
     reader_options = pairs("--reader-option", options.reading or ())
     target = _Target(out, form, pairs("--writer-option", options.writing or ()))
     batches = _batches(source, name, reader_options, options.encoding)
@@ -141,6 +142,15 @@ def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
     if form != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {form}")
     check_is_not_source(out, source)
+
+
+def _check_names(source: Path, name: str, form: str) -> None:
+    """Raise ``FormatError`` for two lines that would become one brat file."""
+    from spanloom.cli.distinct_names import check_distinct_names
+    from spanloom.formats._files import BRAT
+
+    if name == _LINES and form == BRAT:
+        check_distinct_names(source)
 
 
 def _batches(

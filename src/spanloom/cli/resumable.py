@@ -21,6 +21,7 @@ from spanloom.cli.annotation_worker import (
     stretch_message,
 )
 from spanloom.cli.console import log
+from spanloom.cli.distinct_names import check_distinct_names
 from spanloom.cli.finished import OutputJob, write_finished
 from spanloom.cli.manifest import Manifest, open_manifest
 from spanloom.cli.outputs import BRAT, check_is_not_source, is_format
@@ -75,12 +76,15 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
 def check(source: Source, out: Path, to: str) -> None:
     """Raise ``WrongUse`` if OUT is IN, ``StorageError`` if it cannot be written.
 
-    So mistakes show before anything is computed.
+    Raises ``FormatError`` for two documents that would become one brat file. So mistakes show
+    before anything is computed.
     """
     from spanloom.atomic_io import check_replaceable
 
     if isinstance(source, Path):
         check_is_not_source(out, source)
+        if to == BRAT and source.is_file():
+            check_distinct_names(source)
     if to != BRAT:
         check_replaceable(out)
     if is_format(to):
