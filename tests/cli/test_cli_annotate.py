@@ -49,7 +49,19 @@ def test_layers_are_chosen_for_readers_alone(annotate):
     result = annotate(TEXT, "--to", "json", "--layers", "main")
     assert result.exit_code == 2
     assert "--layers goes with --to text|table|html" in result.stderr
-    assert "no layer 'spam'" in annotate(TEXT, "--layers", "spam").stderr
+
+
+def test_a_wrong_layer_is_told_before_anything_is_computed(annotate, monkeypatch, tmp_path):
+    def computing(*_args, **_options):
+        raise AssertionError("it computes")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("spanloom.model.model.Model.annotate_stretch", computing)
+        for more in ((), ("-o", tmp_path / "out.txt"), ("--to", "html")):
+            result = annotate(TEXT, "--layers", "main,spam", *more)
+            assert result.exit_code == 1
+            assert "no layer 'spam' (known: main)" in result.stderr
+    assert "Action" in annotate(TEXT, "--layers", "words,main").stdout
 
 
 def test_a_layer_that_is_often_wrong_is_off_and_named(annotate, monkeypatch):

@@ -282,3 +282,10 @@ def test_a_document_has_the_tasks_that_suit_it_whatever_stands_beside_it(
 def test_the_task_for_questions_says_what_it_needs(spanloom, folder):
     result = spanloom("annotate", TEXT, "-m", folder, "--tasks", "questions")
     assert "left out: questions (no question; --question TEXT asks one)" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "table", "html"])
+def test_a_layer_that_is_left_out_can_be_asked_for(spanloom, folder, form):
+    layers = ("--layers", "sentiment,entailment")
+    result = spanloom("annotate", TEXT, "-m", folder, "--to", form, *layers)
+    assert result.exit_code == 0, result.stderr

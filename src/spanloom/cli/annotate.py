@@ -164,13 +164,14 @@ def _annotate_to_stdout(
     documents = open_single(source, Path(), spec.to, options.encoding)
     documents.begin()
     annotator = _load(spec)
+    shown = ShownLayers(_names(options.layers), annotator.doubts())
+    shown.check(annotator.layers())
     predicted = annotator.annotate(documents)
     asked = spec.parse_asked()
     if asked is not None and spec.to == TEXT:
         _write_replies(predicted, annotator.asked_layers(), asked)
         return
     title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})
-    shown = ShownLayers(_names(options.layers), annotator.doubts())
     write(predicted, spec.to, None, title=title, writer_options=writer_options, shown=shown)
 
 

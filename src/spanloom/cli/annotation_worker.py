@@ -22,10 +22,11 @@ from spanloom.workers.process import Answerer, answer_jobs, module_command
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A loaded model in words, what predictions depend on, and the layers in doubt."""
+    """A loaded model in words, what predictions depend on, its layers and those in doubt."""
 
     line: str
     work: dict[str, str]
+    layers: list[str]
     doubts: dict[str, str]
 
 
@@ -49,8 +50,8 @@ class StretchAnnotator:
             self._loaded = Annotator(self._spec)
         annotator = self._loaded
         if head["ask"] == "description":
-            work, doubts = annotator.work(), annotator.doubts()
-            return _join(asdict(Description(annotator.describe(), work, doubts)), ())
+            details = annotator.work(), annotator.layers(), annotator.doubts()
+            return _join(asdict(Description(annotator.describe(), *details)), ())
         documents = list(jsonl.read_stream(body.splitlines(keepends=True), "a worker's input"))
         if head["first"]:
             annotator.begin(documents)

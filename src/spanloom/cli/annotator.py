@@ -103,6 +103,14 @@ class Annotator:
         layers = {k: layer for k, layer in self.model.layers.items() if k not in on_request}
         return doubtful_layers(card_of(self.spec.model), layers)
 
+    def layers(self) -> list[str]:
+        """Return the names of the layers that documents may have: predicted, and read by tasks."""
+        tasks = [self.model.tasks[name] for name in self._task_names()]
+        predicted = [self.model.layers[name] for name in self._names_in_order()]
+        return list(
+            dict.fromkeys([*predicted, *(layer for task in tasks for layer in task.inputs)])
+        )
+
     def asked_layers(self) -> list[str]:
         """Return the layers with the answers to what was asked."""
         return [self.model.layers[name] for name in self.names or ()]

@@ -3,13 +3,14 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spanloom.annotation.text_pairs import TEXT_PAIR
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
-from spanloom.document import WORDS, Document
+from spanloom.document import SENTENCES, WORDS, Document, Layer
 from spanloom.errors import FormatError, NameNotFound
 from spanloom.quantity import quantity
 
@@ -36,6 +37,15 @@ class ShownLayers:
 
     names: Sequence[str] | None = None
     doubts: Mapping[str, str] = field(default_factory=dict)
+
+    def check(self, layers: Collection[str]) -> None:
+        """Raise ``NameNotFound`` for a name that no document will have; ``layers`` are the model's.
+
+        So a mistake shows before anything is computed.
+        """
+        for name in self.names or ():
+            if name not in (ALL_LAYERS, WORDS, SENTENCES, TEXT_PAIR, *layers):
+                raise NameNotFound("layer", name, layers)
 
     def log_doubts(self, form: str) -> None:
         """Log which layers a form leaves out or hides."""
@@ -302,6 +312,7 @@ def _shown(
 
     layers = shown.names
     chosen = None if layers == [ALL_LAYERS] else layers
+    documents = (_with_layers(document, chosen or ()) for document in documents)
     if to == HTML:
         doubts = shown.doubts if layers is None else {}
         drawn = map(_without_words, documents)
@@ -320,6 +331,12 @@ def _shown(
             colored = to_terminal and "NO_COLOR" not in os.environ
             text = draw(document, width=width, colored=colored, layers=names)
         yield "\n" * (number > 0) + f"# {document.name}\n" + (text or "nothing found\n")
+
+
+def _with_layers(document: Document, names: Iterable[str]) -> Document:
+    """Return a document with empty layers of those names that it lacks, as a task left it out."""
+    missing = tuple(Layer(name) for name in names if not document.has_layer(name))
+    return replace(document, layers=(*document.layers, *missing)) if missing else document
 
 
 def _without_words(document: Document) -> Document:
