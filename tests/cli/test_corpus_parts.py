@@ -78,7 +78,7 @@ class Echo:
     def wait(self):
         key, content = self.running.pop(0)
         head, _, body = content.partition(b"\n")
-        described = {"line": "echo", "work": {"compute": "c"}, "doubts": {}}
+        described = {"line": "echo", "work": {"compute": "c"}, "layers": [], "doubts": {}}
         answer = described if b"description" in head else {"compute": "c"}
         return Answer(key, json.dumps(answer).encode() + b"\n" + body)
 
@@ -243,14 +243,29 @@ def test_the_time_that_is_left(capsys):
     now = [0.0]
     progress = ProgressLog(1000, lambda: now[0])
     progress.skip(200)
-    now[0] = 30.0
-    progress.add(10, 100)
+    now[0] = 20.0
+    progress.add(10, 300, 100)
     assert capsys.readouterr().err == ""
     now[0] = 120.0
-    progress.add(20, 100)
+    progress.add(20, 600, 100)
     line = capsys.readouterr().err
-    assert line == "30 documents, 0.2 a second; 40 % of the input, about 6 min left\n"
+    speed = "0.2 documents and 8 words a second"
+    left = "40 % of the input, about 6 min left"
+    assert line == f"30 documents, 900 words done; {speed}; {left}\n"
     unknown = ProgressLog(0, lambda: now[0])
     now[0] = 240.0
-    unknown.add(60, 0)
-    assert capsys.readouterr().err == "60 documents, 0.5 a second\n"
+    unknown.add(60, 1200, 0)
+    speed = "0.5 documents and 10 words a second"
+    assert capsys.readouterr().err == f"60 documents, 1200 words done; {speed}\n"
+
+
+def test_documents_that_pass_by_are_counted(capsys):
+    now = [0.0]
+    progress = ProgressLog(1000, lambda: now[0])
+    for number, document in enumerate(progress.watch([Document("a b c")] * 3, lambda: 500)):
+        now[0] = 40.0 * number
+        assert document.text == "a b c"
+    assert capsys.readouterr().err == (
+        "3 documents, 9 words done; 0.1 documents and 0 words a second; "
+        "50 % of the input, about 1 min left\n"
+    )

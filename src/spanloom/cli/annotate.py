@@ -12,7 +12,7 @@ from spanloom import plugins
 from spanloom.cli import in_place as adding
 from spanloom.cli.annotator import AnnotationSpec, Annotator
 from spanloom.cli.asking import Asked, format_replies
-from spanloom.cli.console import WrongUse, log, write_stdout
+from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
 from spanloom.cli.inputs import parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
 from spanloom.cli.outputs import (
@@ -159,6 +159,7 @@ def _annotate_to_stdout(
     options: AnnotateOptions, spec: AnnotationSpec, source: Path | Document
 ) -> None:
     """Annotate documents in this process, and print each as it comes."""
+    from spanloom.cli.progress_log import ProgressLog
     from spanloom.cli.shards import open_single
 
     documents = open_single(source, Path(), spec.to, options.encoding)
@@ -167,6 +168,8 @@ def _annotate_to_stdout(
     shown = ShownLayers(_names(options.layers), annotator.doubts())
     shown.check(annotator.layers())
     predicted = annotator.annotate(documents)
+    if not is_terminal():
+        predicted = ProgressLog(documents.size).watch(predicted, lambda: documents.position)
     asked = spec.parse_asked()
     if asked is not None and spec.to == TEXT:
         _write_replies(predicted, annotator.asked_layers(), asked)

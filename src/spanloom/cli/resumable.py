@@ -25,7 +25,7 @@ from spanloom.cli.distinct_names import check_distinct_names
 from spanloom.cli.finished import OutputJob, write_finished
 from spanloom.cli.manifest import Manifest, open_manifest
 from spanloom.cli.outputs import BRAT, check_is_not_source, is_format
-from spanloom.cli.progress_log import ProgressLog
+from spanloom.cli.progress_log import ProgressLog, count_words
 from spanloom.cli.run_record import check_same_run, record_run
 from spanloom.cli.shards import Shard, Source
 from spanloom.corpora.files import is_hidden
@@ -117,6 +117,7 @@ class _Stretch:
 
     opened: _OpenShard
     lines: Sequence[bytes]
+    num_words: int
     num_bytes: int
 
 
@@ -162,7 +163,7 @@ class _Run:
         opened.sent_bytes = shard.position
         self._progress.skip(shard.position)
         for stretch in cut_stretches(documents, done=opened.under_way.done.units):
-            yield self._send(opened, [_line(doc) for doc in stretch])
+            yield self._send(opened, stretch)
         opened.is_read = True
         self._end_if_done(opened)
 
@@ -201,7 +202,7 @@ class _Run:
         for read, written in zip(sent.lines, lines, strict=True):
             under_way.add(read, written)
         under_way.acknowledge()
-        self._progress.add(len(lines), sent.num_bytes)
+        self._progress.add(len(lines), sent.num_words, sent.num_bytes)
         sent.opened.pending -= 1
         self._end_if_done(sent.opened)
 
@@ -278,9 +279,10 @@ class _Run:
             _tell_begun(under_way, self.output)
         return opened
 
-    def _send(self, opened: _OpenShard, lines: Sequence[bytes]) -> bytes:
-        position = opened.shard.position
-        self._sent.append(_Stretch(opened, lines, position - opened.sent_bytes))
+    def _send(self, opened: _OpenShard, documents: Sequence[Document]) -> bytes:
+        position, lines = opened.shard.position, [_line(document) for document in documents]
+        num_bytes = position - opened.sent_bytes
+        self._sent.append(_Stretch(opened, lines, count_words(documents), num_bytes))
         opened.sent_bytes = position
         opened.pending += 1
         is_first, self._has_sent = not self._has_sent, True
