@@ -7,7 +7,6 @@
 The names below are imported when they are first used. In a notebook documents are drawn.
 """
 
-import html
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -89,9 +88,11 @@ def _draw_in_notebooks() -> None:
 
 def _as_frame(document: "Document") -> str:
     """Return the page of a document as a frame of a notebook."""
+    from html import escape  # not above, as ctrl-C during imports here cannot be caught
+
     page = import_module("spanloom.viewer.html").render([document], title=document.name)
     style = "width:100%;height:24em;border:0;resize:vertical;overflow:auto"
-    return f'<iframe srcdoc="{html.escape(page)}" style="{style}" title="annotated text"></iframe>'
+    return f'<iframe srcdoc="{escape(page)}" style="{style}" title="annotated text"></iframe>'
 
 
 _draw_in_notebooks()

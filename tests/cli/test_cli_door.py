@@ -100,6 +100,20 @@ def test_results_that_cannot_be_written_are_one_line(tmp_path):
     assert result.stderr.splitlines()[-1] == "spanloom: No space left on device"
 
 
+def test_an_interrupt_while_the_command_is_imported_is_quiet():
+    code = """
+import runpy, sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("spanloom", run_name="__main__")
+"""
+    result = python(code)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
 def test_public_names_are_imported_when_used():
     code = "import spanloom, sys; sys.exit(any(m.startswith('spanloom.') for m in sys.modules))"
     assert python(code).returncode == 0
