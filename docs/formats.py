@@ -38,7 +38,9 @@ In Python each format but brat is a module of `spanloom.formats` with `loads(tex
 `spanloom.corpora.folder.read(Path("mydata"), "train").documents` (the split is `all` where there
 are none); `spanloom.formats.brat.save.save(document, Path("out"))` writes brat. The layer
 `words` has the words that the file gives, and `sentences` its sentences; each layer of
-annotation has its own spans. `python docs/formats.py` writes this page.
+annotation has its own spans. Where files have one layer of spans, `entities` (doccano, dygie,
+prodigy), the only layer with spans of a document without it is written as that one.
+`python docs/formats.py` writes this page.
 
 Exports of annotation tools: [doccano](#doccano), [Label Studio](#labelstudio), [Prodigy](#prodigy),
 [WebAnno and INCEpTION](#webanno_tsv), [PubTator](#pubtator). Words with tags: [columns](#columns).

@@ -135,6 +135,22 @@ def test_columns_are_the_same_on_stdout_and_in_a_file(annotate, tmp_path):
     assert "no place for spans" not in shown.stderr
 
 
+@pytest.mark.parametrize(
+    ("form", "key"), [("doccano", "label"), ("prodigy", "spans"), ("dygie", "ner")]
+)
+def test_the_only_layer_of_spans_is_written_where_files_have_one(annotate, tmp_path, form, key):
+    for written in (
+        annotate(TEXT, "--to", form),
+        annotate(TEXT, "--to", form, "-o", tmp_path / "x.jsonl"),
+    ):
+        assert "layer main is written as entities, the only one with spans" in written.stderr
+        assert "no place for spans of layer main" not in written.stderr
+        assert "no place for spans of layer entities" not in written.stderr
+    record = json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8"))
+    assert "Action" in json.dumps(record[key])
+    assert annotate(TEXT, "--to", form).stdout == (tmp_path / "x.jsonl").read_text(encoding="utf-8")
+
+
 def test_json_has_one_spelling(annotate):
     assert annotate(TEXT, "--to", "jsonl").stdout == annotate(TEXT, "--to", "json").stdout
 

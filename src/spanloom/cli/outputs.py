@@ -290,8 +290,14 @@ def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[For
 def _counting(
     stream: Iterable[Document], form: "Format", options: "Options", lost: Counter[str]
 ) -> Iterator[Document]:
-    """Yield the documents, and count what the format will drop."""
+    """Yield the documents as the format names their layers, and count what it will drop."""
+    renamed: set[str] = set()
     for document in stream:
+        name = form.layer_to_rename(document)
+        if name is not None and name not in renamed:
+            renamed.add(name)
+            log(f"layer {name} is written as {form.layers[0]}, the only one with spans")
+        document = form.with_fixed_layer(document)
         lost.update(form.count_lost(document, options))
         yield document
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from spanloom.annotation.comparable import comparable
 from spanloom.config.options import Options
-from spanloom.document import Document, Layer, Span
+from spanloom.document import GIVEN_WORDS, Document, Layer, Span
 
 Losses = Mapping[str, int]  # description of what a format cannot hold -> how often it occurred
 
@@ -35,7 +35,8 @@ class Format:
     suffixes, the first one for new files; ``example`` is a small text with the format's special
     cases. ``sniff_options(head)`` returns the options that a file's beginning shows, unless the
     user gives them; ``holding(documents)`` returns those with which a file has a place for what the
-    documents hold.
+    documents hold. ``layers`` are the names of the layers that a file can have, first that of the
+    spans, where these are fixed.
     """
 
     loads: Callable[..., Iterator[Document]]
@@ -49,6 +50,25 @@ class Format:
     sniff_options: Callable[[str], Mapping[str, Any]] = lambda _: {}
     holding: Callable[[Sequence[Document]], Mapping[str, Any]] = lambda _: {}
     lost_counter: Callable[[Document, Any], Losses] | None = None
+    layers: tuple[str, ...] = ()
+
+    def layer_to_rename(self, document: Document) -> str | None:
+        """Return the document's only other layer of spans, if it lacks the one a file can have."""
+        if not self.layers or document.has_layer(self.layers[0]):
+            return None
+        ignored = (*GIVEN_WORDS, *self.layers)
+        names = [layer.name for layer in document.layers if layer.name not in ignored]
+        with_spans = [name for name in names if document[name].spans]
+        return with_spans[0] if len(with_spans) == 1 else None
+
+    def with_fixed_layer(self, document: Document) -> Document:
+        """Return a document whose only layer of spans has the name that a file can have."""
+        old_name = self.layer_to_rename(document)
+        layers = (
+            replace(layer, name=self.layers[0]) if layer.name == old_name else layer
+            for layer in document.layers
+        )
+        return document if old_name is None else replace(document, layers=tuple(layers))
 
     def count_lost(self, document: Document, options: Any) -> Losses:
         """Count what the format drops, by a plural description (``"relations of layer ner"``)."""

@@ -221,4 +221,5 @@ KIND = Format(
     '{"id": 3, "text": "Ada met Bob.", "entities": [{"id": 7, "label": "PER", "start_offset": 0, '
     '"end_offset": 3}, {"id": 9, "label": "PER", "start_offset": 8, "end_offset": 11}], '
     '"relations": [{"id": 7, "from_id": 9, "to_id": 7, "type": "met by"}]}\n',
+    layers=(ENTITIES, CLASSES),
 )

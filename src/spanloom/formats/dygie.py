@@ -222,4 +222,5 @@ KIND = Format(
     '"."], ["Her", "dog", "won", "."]], "ner": [[[0, 1, "Person"], [0, 0, "Name"]], [[4, 4, '
     '"Person"], [4, 5, "Animal"]]], "relations": [[[0, 1, 4, 5, "Owns"]], [[4, 5, 4, 4, "Part"]]], '
     '"doc_key": "a"}\n',
+    layers=(ENTITIES, COREFERENCE),
 )

@@ -213,4 +213,5 @@ KIND = Format(
     '{"text": "A moving film", "accept": ["positive"], "answer": "accept"}\n'
     '{"text": "A moving film", "label": "calm", "answer": "accept", "meta": {"by": "é"}}\n'
     '{"text": "A moving film", "label": "sad", "answer": "reject"}\n',
+    layers=(ENTITIES, CLASSES),
 )
