@@ -88,6 +88,17 @@ def test_view_mistakes(fails, home, tmp_path):
     assert "no folder" in fails("view", home / "corpus/dev", *page, code=1)
 
 
+def test_view_replaces_no_input(fails, tmp_path):
+    text = tmp_path / "doc.txt"
+    text.write_text("Add buffer.\n", encoding="utf-8")
+    for source in (tmp_path, text):
+        assert "ends in .html" in fails("view", source, "-o", text, code=2)
+    page = tmp_path / "page.html"
+    page.symlink_to(text)
+    assert "is IN, which would be replaced" in fails("view", text, "-o", page, code=2)
+    assert text.read_text(encoding="utf-8") == "Add buffer.\n"
+
+
 def test_check_counts_and_limits(spanloom, home):
     free = json.loads(spanloom("check", home / "corpus", "--json").stdout)
     limits = {"kinds": ["relations"], "width": None, "nested": False}

@@ -271,7 +271,10 @@ def view(
         list[Path], typer.Argument(metavar="PATH…", help=".txt, .ann, .jsonl or brat folders")
     ],
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="the page; NAME.spanloom.html if not said")
+        Path | None,
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="the page, .html; default: NAME.spanloom.html"
+        ),
     ] = None,
     encoding: Encoding = "utf-8",
 ) -> None:
@@ -287,6 +290,8 @@ def view(
     from spanloom.atomic_io import write_file
     from spanloom.viewer import html
 
+    target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
+    _check_page(target, paths)
     sides = [list(documents(path, encoding)) for path in paths]
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and _are_same(*sides):
@@ -294,10 +299,17 @@ def view(
         page = html.render_pair(sides[0], _with_name_of(sides[1], sides[0]), title=names)
     else:
         page = html.render((document for side in sides for document in side), title=names)
-    target = out or Path(f"{paths[0].resolve().stem}.spanloom.html")
     write_file(target, page.encode())
     num_documents = quantity(sum(map(len, sides)), "document")
     write_stdout(f"{target}: {num_documents}; open it in a browser")
+
+
+def _check_page(target: Path, paths: Iterable[Path]) -> None:
+    """Raise ``WrongUse`` for a page that would replace what is drawn, or is called otherwise."""
+    if target.suffix != ".html":  # so no text or annotation of a folder that is drawn is replaced
+        raise WrongUse(f"-o {target}: expected a name that ends in .html")
+    for path in paths:
+        check_is_not_source(target, path)
 
 
 def _are_same(a: list[Document], b: list[Document]) -> bool:
