@@ -43,3 +43,13 @@ def test_an_unknown_task_is_refused(fails, home, tmp_path):
 def test_too_little_gold_is_said(spanloom, home, tmp_path):
     said = spanloom("tune", home / "model", "-o", tmp_path / "tuned", "--data", home)
     assert "steps: not tuned, its dev data have too few annotations" in said.stdout
+
+
+def test_the_model_itself_is_not_replaced(fails, home, tmp_path):
+    model, link = home / "model", tmp_path / "link"
+    link.symlink_to(model)
+    before = (model / serialization.WEIGHTS).read_bytes()
+    for out in (model, link, home / "corpus" / ".." / "model", model / "small"):
+        assert "is the model" in fails("quantize", model, "-o", out, code=2)
+        assert "is the model" in fails("tune", model, "-o", out, "--data", home, code=2)
+    assert (model / serialization.WEIGHTS).read_bytes() == before

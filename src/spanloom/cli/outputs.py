@@ -94,6 +94,13 @@ def check_is_not_source(out: Path, source: Path) -> None:
         raise WrongUse(f"{out}: is IN, which would be replaced; expected another file as OUT")
 
 
+def check_is_not_model(out: Path, model: str) -> None:
+    """Raise ``WrongUse`` if OUT is the folder MODEL, or lies in it, which would make it invalid."""
+    if Path(model).is_dir() and out.resolve().is_relative_to(Path(model).resolve()):
+        problem = f"is the model {model} or lies in it, which would be replaced or made invalid"
+        raise WrongUse(f"-o {out}: {problem}; expected another folder")
+
+
 def is_format(form: str) -> bool:
     """Return whether a form is a file format, which needs words."""
     return form not in _OWN

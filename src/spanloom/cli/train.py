@@ -13,7 +13,7 @@ import typer
 
 from spanloom.cli.console import StatusLine, log, write_stdout
 from spanloom.cli.options import Encoding, plugin_options
-from spanloom.cli.outputs import pairs
+from spanloom.cli.outputs import check_is_not_model, pairs
 from spanloom.errors import StorageError, TrainingError
 from spanloom.quantity import quantity
 
@@ -240,5 +240,6 @@ def quantize(
     from spanloom.model.quantization import StorageDtypes
     from spanloom.model.serialization import WEIGHTS, repack
 
+    check_is_not_model(out, model)
     repack(model, out, StorageDtypes(embeddings, weights))
     write_stdout(f"{out}: {(out / WEIGHTS).stat().st_size / 1e6:.1f} MB of weights")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from spanloom.cli.console import write_stdout
+from spanloom.cli.outputs import check_is_not_model
 from spanloom.errors import NameNotFound
 
 
@@ -31,6 +32,7 @@ def tune(
     from spanloom.training import biases
     from spanloom.training.split_corpus import read_dev
 
+    check_is_not_model(out, model)
     loaded = serialization.load(model)
     for name in tasks or ():
         if name not in loaded.tasks:
