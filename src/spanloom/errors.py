@@ -90,7 +90,7 @@ class NameNotFound(SpanloomError):
     """Nothing of this kind has the given name; the most similar name is suggested."""
 
     def __init__(self, kind: str, name: str, valid_names: Iterable[str]) -> None:
-        choices = sorted(valid_names)
+        choices = sorted(set(valid_names))
         similar = difflib.get_close_matches(name, choices, n=1)
         hint = f"; did you mean {similar[0]!r}?" if similar else ""
         super().__init__(f"no {kind} {name!r}{hint} (known: {', '.join(choices) or 'none'})")

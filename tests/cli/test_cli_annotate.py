@@ -162,7 +162,7 @@ def test_a_packed_model_annotates(annotate, home, spanloom, tmp_path):
     again = spanloom("annotate", TEXT, "-m", tmp_path / "small", "--precision", "fp32")
     assert again.stdout.startswith("# text\n")
     wrong = spanloom("quantize", home / "model", "-o", tmp_path / "x", "--embeddings", "fp8")
-    assert (wrong.exit_code, "no form 'fp8'" in wrong.stderr) == (1, True)
+    assert (wrong.exit_code, "no form 'fp8'" in wrong.stderr) == (2, True)
 
 
 def test_jsonl_in_and_out(annotate, home, spanloom, tmp_path, expected):
@@ -231,11 +231,11 @@ MISTAKES = {
     "{tmp}/folder --to brat": (2, "--to brat needs -o OUT"),
     "{tmp}/folder --in-place -o x": (2, "goes with no -o"),
     "text --in-place": (2, "--in-place needs a DIR"),
-    "text --tasks nosuch": (1, "no task 'nosuch' (known: steps)"),
-    "text --precision fp8": (1, "no precision 'fp8'"),
-    "text --device abacus": (1, "no device 'abacus'"),
+    "text --tasks nosuch": (2, "no task 'nosuch' (known: steps)"),
+    "text --precision fp8": (2, "no precision 'fp8'"),
+    "text --device abacus": (2, "no device 'abacus'"),
     "text -o {tmp}/x.doc": (2, "cannot tell the form"),
-    "text --to conlu": (1, "no form 'conlu'; did you mean 'conllu'?"),
+    "text --to conlu": (2, "no form 'conlu'; did you mean 'conllu'?"),
     "text --to docbin": (2, "--to docbin makes no text; say -o OUT"),
     "text --to qamr": (2, "--to qamr makes several files; say -o OUT"),
     "text -o {tmp}/no/x.html": (1, "no folder"),
@@ -262,6 +262,11 @@ def place(tmp_path_factory):
     for name in ("x.ann", "x.txt"):
         (place / name).write_text("", encoding="utf-8")
     return place
+
+
+def test_a_form_that_is_a_format_too_is_listed_once(fails, home):
+    told = fails("annotate", TEXT, "--to", "jsno", "-m", home / "model", code=2)
+    assert told.count(" table,") == 1
 
 
 @pytest.mark.parametrize("line", MISTAKES)

@@ -58,6 +58,7 @@ def test_biases_tuned_for_spans_that_the_model_finds_are_not_those_for_given_one
 def test_splits(evaluate, fails, home):
     assert json.loads(evaluate(home / "corpus/dev", "--json").stdout)["split"] == "all"
     assert json.loads(evaluate(home / "corpus", "--split", "train", "--json").stdout)
+    assert evaluate(home / "corpus", "--split", "foo").exit_code == 2
     told = fails("evaluate", home / "model", home / "corpus", "--split", "test", code=1)
     assert "no split 'test' (splits there: train, dev)" in told
 

@@ -74,9 +74,9 @@ def test_options_of_formats(spanloom, fails, file, tmp_path):
     )
     wrong = ("--from", "columns", "--reader-option", "preset=x")
     assert "--reader-option: preset: expected 'wnut17'" in fails(
-        "convert", source, out, *wrong, code=1
+        "convert", source, out, *wrong, code=2
     )
-    assert "did you mean 'columns'" in fails("convert", source, out, "--from", "column", code=1)
+    assert "did you mean 'columns'" in fails("convert", source, out, "--from", "column", code=2)
     assert "does not tell the format" in fails(
         "convert", file("b.conll", CONLL), tmp_path / "x.zzz", code=2
     )
@@ -165,7 +165,7 @@ def test_options_may_be_lists_and_mappings(spanloom, fails, file, tmp_path):
     (document,) = jsonl.read(out)
     assert [span.label for span in document["who"].spans] == ["PER"]
     broken = ("--from", "columns", "--reader-option", "columns=[word")
-    assert "--reader-option" in fails("convert", source, out, *broken, code=1)
+    assert "--reader-option" in fails("convert", source, out, *broken, code=2)
     beside = ("--from", "compression", "--reader-option", "compression=[a]")  # the name of a file
     assert "[a]: cannot be read: No such file" in fails("convert", source, out, *beside, code=1)
 
@@ -214,12 +214,12 @@ def test_options_of_brat_are_heard(fails, folder, tmp_path):
     hint = "is not utf-8; --encoding NAME reads others, as --encoding latin-1"
     assert hint in fails("convert", folder, out, code=1)
     known = "unknown key; did you mean 'encoding'? (known: encoding)"
-    assert known in fails("convert", folder, out, "--reader-option", "encodin=latin-1", code=1)
+    assert known in fails("convert", folder, out, "--reader-option", "encodin=latin-1", code=2)
     wrong = fails("convert", folder, out, "--reader-option", "encoding=latin-0", code=1)
     assert "unknown encoding 'latin-0'" in wrong
     said = ("--reader-option", "encoding=latin-1", "--writer-option", "encoding=utf-16")
     assert "--writer-option: encoding: unknown key" in fails(
-        "convert", folder, tmp_path / "x", *said, code=1
+        "convert", folder, tmp_path / "x", *said, code=2
     )
     assert not (tmp_path / "x").exists()
     fine = formats.load("conllu").example

@@ -38,7 +38,7 @@ def test_official_options_come_last(spanloom, files):
 
 def test_score_mistakes(fails, files, tmp_path):
     metric = ("--metric", "conlleval")
-    assert "did you mean 'conlleval'" in fails("score", *files, "--metric", "conleval", code=1)
+    assert "did you mean 'conlleval'" in fails("score", *files, "--metric", "conleval", code=2)
     assert "no option '--nope'" in fails("score", *files, *metric, "--nope", code=2)
     assert "expected a value" in fails("score", *files, *metric, "-d", code=2)
     assert "cannot be read" in fails("score", tmp_path / "no", files[1], *metric, code=1)

@@ -222,7 +222,7 @@ def test_wrong_use(fails, corpus, memory, tmp_path, monkeypatch):
     assert "--to json" in fails("annotate", "memory://in", "-o", "memory://o", "--to=brat", code=2)
     assert "no such file" in fails("annotate", tmp_path / "no", "-o", "memory://o", code=1)
     assert "memory://no: cannot be read" in fails("annotate", "memory://no", "-o", out, code=1)
-    told = fails("annotate", "nosuch://in", "-o", out, code=1)
+    told = fails("annotate", "nosuch://in", "-o", out, code=2)
     assert "no protocol 'nosuch'" in told
     memory.pipe_file("/none/a.bin", b"")
     assert "no documents" in fails("annotate", "memory://none", "-o", out, code=1)

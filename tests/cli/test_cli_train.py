@@ -105,12 +105,12 @@ def test_mistakes(fails, home, tmp_path):
     assert "expected a recipe" in fails("train", tmp_path / "notes.pdf", *out, code=1)
     assert "empty: no documents" in fails("train", tmp_path / "empty", *out, code=1)
     setting = ("--set", "stages.0.epoch=3")
-    assert "did you mean 'epochs'?" in fails("train", recipe, *out, *setting, code=1)
+    assert "did you mean 'epochs'?" in fails("train", recipe, *out, *setting, code=2)
     layer = ("--set", "tasks.steps.layer=nosuch")
     assert "layers there: main" in fails("train", recipe, *out, *layer, code=1)
     encoder = ("--set", f"trunk.0.transformer={tmp_path / 'no'}")
     assert fails("train", recipe, *out, *encoder, code=1)
-    assert "no device 'abacus'" in fails("train", recipe, *out, "--device", "abacus", code=1)
+    assert "no device 'abacus'" in fails("train", recipe, *out, "--device", "abacus", code=2)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_layer_can_be_learnt_as_another_kind(home, spanloom, fails, tmp_path):
         "init", home / "corpus", "-o", out, "--force", "--kind", "other=pos", code=1
     )
     assert "entities" in fails(
-        "init", home / "corpus", "-o", out, "--force", "--kind", "main=entitys", code=1
+        "init", home / "corpus", "-o", out, "--force", "--kind", "main=entitys", code=2
     )
     assert "is a recipe" in fails(
         "train", out, "-o", tmp_path / "m", "--kind", "main=entities", code=1

@@ -36,7 +36,7 @@ def test_biases_are_found_and_weights_stay(spanloom, model, tmp_path):
 
 def test_an_unknown_task_is_refused(fails, home, tmp_path):
     options = "-o", tmp_path / "tuned", "--data", home, "--task", "stps"
-    assert "did you mean 'steps'" in fails("tune", home / "model", *options, code=1)
+    assert "did you mean 'steps'" in fails("tune", home / "model", *options, code=2)
     assert not (tmp_path / "tuned").exists()
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spanloom.model.model import Model
     from spanloom.tasks._base import Report
 
+Split = Literal["train", "dev", "test", "all"]
 MetricsByTask = dict[str, dict[str, float]]
 
 
@@ -27,7 +28,7 @@ class EvaluateOptions:
 
     model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")]
     data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or file of documents")]
-    split: Annotated[str | None, typer.Option(help="train, dev, test, all")] = None
+    split: Annotated[Split | None, typer.Option(help="all: of data without splits")] = None
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False
     device: Annotated[
         str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")

@@ -27,7 +27,7 @@ from spanloom.cli.train import init, quantize, train
 from spanloom.cli.tune import tune
 from spanloom.cli.vectors import app as vectors
 from spanloom.cli.versions import print_versions
-from spanloom.errors import SpanloomError
+from spanloom.errors import NameNotFound, RecipeError, SpanloomError
 
 
 class _ErrorReporter(TyperGroup):
@@ -43,7 +43,7 @@ class _ErrorReporter(TyperGroup):
         except WrongUse as error:
             _end(str(error), code=2)
         except SpanloomError as error:
-            _end(str(error), code=1)
+            _end(str(error), code=2 if _is_wrong_use(error) else 1)
         except OSError as error:
             if error.errno == errno.EPIPE:  # whoever read our results has seen enough
                 raise
@@ -99,6 +99,16 @@ def main() -> None:
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     app()
+
+
+def _is_wrong_use(error: SpanloomError) -> bool:
+    """Return whether an error is about the command line itself.
+
+    Names in files become errors of those files, so a name that is reported as such was an option;
+    errors of ``--set`` and ``--reader-option`` have the option where others have a file.
+    """
+    is_of_option = isinstance(error, RecipeError) and error.path.startswith("--")
+    return is_of_option or isinstance(error, NameNotFound)
 
 
 def _end(text: str, *, code: int) -> NoReturn:
