@@ -1,6 +1,7 @@
 """``spanloom study similarity``, ``correlate`` and ``advise``, from models and rows to advice."""
 
 import json
+import shutil
 
 import pytest
 import tiny
@@ -101,6 +102,40 @@ def test_an_encoder_that_is_not_here_is_refused_before_any_run(tmp_path, monkeyp
     (cached / "refs/main").write_text("0")
     (cached / "snapshots/0/config.json").write_text("{}")
     assert "3 of 3 runs to do" in spanloom(*command, "--dry-run")
+
+
+def test_a_task_without_a_test_split_is_refused_before_any_run(tmp_path):
+    path = tmp_path / "scored.yaml"
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos", "steps"], "score": "test"}
+    path.write_text(json.dumps(plain | {"designs": [{"design": "joint"}]}))
+    command = ["study", "run", path, "--data", RECIPES, "-o", tmp_path / "runs"]
+    command += ["--results", tmp_path / "rows"]
+    for options in (["--dry-run"], []):
+        told = spanloom(*command, *options, code=1)
+        assert "got none of pos (" in told
+        assert "steps (" in told
+    tested = tmp_path / "tested"
+    shutil.copytree(ANALYSES, tested)
+    shutil.copy(tested / "dev.jsonl", tested / "test.jsonl")
+    told = spanloom(*command, "--set", f"tasks.pos.data={tested}", "--dry-run", code=1)
+    assert "pos" not in told.partition("got none of")[2]
+    settings = [
+        part for task in plain["tasks"] for part in ("--set", f"tasks.{task}.data={tested}")
+    ]
+    assert "1 of 1 runs to do" in spanloom(*command, *settings, "--dry-run")
+
+
+def test_a_chain_passes_through_tasks_without_a_test_split(tmp_path):
+    tested = tmp_path / "tested"
+    shutil.copytree(ANALYSES, tested)
+    shutil.copy(tested / "dev.jsonl", tested / "test.jsonl")
+    path = tmp_path / "chain.yaml"
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos", "steps"], "score": "test"}
+    path.write_text(
+        json.dumps(plain | {"designs": [{"design": "chains", "orders": [["steps", "pos"]]}]})
+    )
+    command = ["study", "run", path, "--data", RECIPES, "--set", f"tasks.pos.data={tested}"]
+    assert "2 of 2 runs to do" in spanloom(*command, "--results", tmp_path / "rows", "--dry-run")
 
 
 def test_a_page_ends_in_html(tmp_path):

@@ -14,6 +14,7 @@ from spanloom.glad import speed
 from spanloom.model.precision import compute
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row
+from spanloom.studies.split_checks import task_sources
 
 WORDS_PER_SECOND = 700.0  # that a core learns from, before any run says better
 WORDS_PER_SECOND_WITHOUT_ENCODER = 3000.0  # the same for a trunk that has no transformer
@@ -116,9 +117,7 @@ def _update_words(stage: Mapping[str, Any]) -> float:
 def _task_words(recipe: Mapping[str, Any], name: str, data: Path) -> float:
     """Return the words of a task's training data."""
     task = recipe["tasks"][name]
-    parts = recipe.get("corpora", {}).get(task["data"])
-    names = [part["data"] for part in parts] if parts else [task["data"]]
-    sizes = [corpus_size(locate(source, data)) for source in names]
+    sizes = [corpus_size(locate(source, data)) for source in task_sources(recipe, name)]
     words, queries = (float(sum(column)) for column in zip(*sizes, strict=True))
     examples = task.get("examples")
     if isinstance(examples, str):
