@@ -23,11 +23,10 @@ def test_a_token_that_no_head_can_hold_is_refused(fails, token):
     assert "--token" in fails("serve", "--token", token, code=2)
 
 
-@pytest.mark.slow
-def test_a_port_that_is_taken_is_told(fails, home):
+def test_a_port_that_is_taken_is_told_before_a_model_is_loaded(fails, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        told = fails("serve", "-m", home / "model", "--port", port, code=1)
+        told = fails("serve", "-m", tmp_path / "none", "--port", port, code=1)
     assert "ddress already in use" in told
 
 

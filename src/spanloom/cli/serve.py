@@ -46,6 +46,7 @@ def serve(
     from spanloom.serve.worker import Options
     from spanloom.workers.executors import ONE_THREAD
 
+    listen(host, port).close()  # a port that is taken shows before a model is loaded
     environment = {**os.environ, **ONE_THREAD} if workers > 1 else None
     *short, long = (
         Process(
