@@ -1,11 +1,15 @@
 """Whatever is sent, the answer is no failure of ours, and a wrong request is told its place."""
 
+import asyncio
 import json
 
+import httpx
 import pytest
+from fake_model import ABOUT
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from spanloom.serve.app import application
 from spanloom.serve.limits import Limits
 
 ANNOTATE = "/v1/annotate"
@@ -93,7 +97,27 @@ def test_other_addresses_and_methods_are_told_which_there_are(asked):
     assert asked("/redoc").status_code == 404
     reply = asked(ANNOTATE)
     assert (reply.status_code, reply.headers["allow"]) == (405, "POST")
-    assert "/v1/classify" in reply.json()["detail"]
+    assert reply.json()["detail"].startswith("address: expected POST, got GET; addresses: ")
+    reply = asked(f"{ANNOTATE}/", b'{"text": "a"}')
+    assert (reply.status_code, "/v1/annotate," in reply.json()["detail"]) == (404, True)
+
+
+async def _status_of_head(app, path):
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as to:
+        return (await to.head(path)).status_code
+
+
+def test_head_is_answered_where_get_is(lanes):
+    paths = ("/", "/health/live", "/v1/model", ANNOTATE)
+    statuses = [asyncio.run(_status_of_head(application(lanes, ABOUT), path)) for path in paths]
+    assert statuses == [200, 200, 200, 405]
+
+
+def test_labels_are_as_many_as_can_be_chosen_among(asked):
+    for labels in (["a"], [str(number) for number in range(70)]):
+        reply = asked("/v1/classify", {"text": "a", "labels": labels})
+        assert reply.status_code == 422
+        assert "expected 2 to 64" in reply.json()["detail"]
 
 
 KEYS = st.sampled_from(["text", "texts", "tasks", "format", "question", "questions", "text_pair"])

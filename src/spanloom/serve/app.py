@@ -1,7 +1,7 @@
 """The endpoints of the HTTP API and of the page for browsers, as an ASGI application.
 
 RequestMetrics ▶ SecurityHeaders ▶ Problems ▶ Access (with a token) ▶ BodyReader ▶
-LoadShedding ▶ FastAPI's routes ▶ the queues
+LoadShedding ▶ HeadAsGet ▶ FastAPI's routes ▶ the queues
 """
 
 import asyncio
@@ -26,6 +26,7 @@ from spanloom.serve.metrics import MEDIA, RequestMetrics, format_metrics
 from spanloom.serve.middleware import (
     Access,
     BodyReader,
+    HeadAsGet,
     LoadShedding,
     Problems,
     SecurityHeaders,
@@ -160,6 +161,7 @@ def application(
         version="1",
         docs_url=None,  # FastAPI's pages load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # a 307 without a body tells a client nothing
         exception_handlers={
             Problem: _handle_problem,
             HTTPException: _handle_routing_error,
@@ -167,7 +169,7 @@ def application(
         },
     )
     api.include_router(_model_routes(service))
-    inner: ASGIApp = BodyReader(LoadShedding(api, lanes, openapi.MODEL_PATHS), limits)
+    inner: ASGIApp = BodyReader(LoadShedding(HeadAsGet(api), lanes, openapi.MODEL_PATHS), limits)
     if token is not None:
         inner = Access(inner, token, openapi.OPEN_PATHS)
     outer = RequestMetrics(SecurityHeaders(Problems(inner)), openapi.PATHS)
@@ -261,7 +263,9 @@ async def _handle_problem(request: Request, error: Problem) -> Response:
 
 async def _handle_routing_error(request: Request, error: HTTPException) -> Response:
     """Reply to an unknown path or method."""
-    what = f"{request.method} is not answered here; addresses: {', '.join(openapi.PATHS)}"
+    allowed = (error.headers or {}).get("Allow")
+    problem = f"expected {allowed}, got {request.method}" if allowed else "nothing is here"
+    what = f"{problem}; addresses: {', '.join(openapi.PATHS)}"
     return Problem(error.status_code, what, location="address", headers=error.headers).response()
 
 

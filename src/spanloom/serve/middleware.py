@@ -47,6 +47,15 @@ class HttpMiddleware:
         await self.app(scope, receive, send)
 
 
+class HeadAsGet(HttpMiddleware):
+    """Answers HEAD as GET, where that is answered; the web server leaves out the body."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Process one HTTP request."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self.app({**scope, "method": method}, receive, send)
+
+
 class SecurityHeaders(HttpMiddleware):
     """Adds ``SECURITY`` to every reply; a header that the reply already has is kept."""
 

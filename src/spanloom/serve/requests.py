@@ -122,7 +122,7 @@ def _choices(payload: Json) -> Choices | None:
     if "labels" in payload and "range" in payload:
         raise Problem(422, "expected labels or range, got both", location="body")
     if "labels" in payload:
-        values = _list(payload["labels"], "labels", MAX_LABELS)
+        values = _list(payload["labels"], "labels", MAX_LABELS, shortest=2)
         limits = Limits(characters=_LABEL_CHARACTERS)
         labels = tuple(
             _text(value, f"labels[{i}]", limits).strip() for i, value in enumerate(values)
@@ -227,12 +227,13 @@ def _with_question(text: str, prompt: str, location: str) -> Document:
         raise Problem(422, "expected a question, got blanks alone", location=location) from error
 
 
-def _list(value: Any, location: str, longest: int) -> list[Any]:
-    """Return a list of 1 to ``longest`` items."""
+def _list(value: Any, location: str, longest: int, *, shortest: int = 1) -> list[Any]:
+    """Return a list of ``shortest`` to ``longest`` items."""
     if not isinstance(value, list):
         raise Problem(422, f"expected a list, got {_type_name(value)}", location=location)
-    if not 1 <= len(value) <= longest:
-        raise Problem(422, f"expected 1 to {longest} of them, got {len(value)}", location=location)
+    if not shortest <= len(value) <= longest:
+        expected = f"expected {shortest} to {longest} of them"
+        raise Problem(422, f"{expected}, got {len(value)}", location=location)
     return value
 
 
