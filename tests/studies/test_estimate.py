@@ -9,6 +9,7 @@ from spanloom.corpora import folder
 from spanloom.glad import speed
 from spanloom.studies.designs import plan
 from spanloom.studies.estimate import (
+    COPIES,
     WORDS_PER_SECOND,
     WORDS_PER_SECOND_WITHOUT_ENCODER,
     Estimates,
@@ -44,6 +45,22 @@ def test_a_run_takes_as_long_as_those_on_the_same_processor_never_as_those_on_a_
         for rows in ([gpu], [gpu, elsewhere], [gpu, elsewhere, here])
     ]
     assert hours == pytest.approx([Estimates(RECIPES).core_hours(cell.job), 2 / 60, 1.0])
+
+
+def test_disk_follows_the_encoder(study, tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(bytes(10_000_000))
+    trunks = {"a": [{"transformer": str(tmp_path)}], "b": [{"casing": 4}]}
+    tiny = str(RECIPES.parents[1] / "fixtures/tiny/encoder")
+    trunks["c"] = [{"transformer": tiny, "init": "random"}]
+    spec = study([{"design": "single"}], tasks=["ner"], trunks=trunks)
+    jobs = {cell.variant.trunk: cell.job for cell in plan(spec, RECIPES, rows_reader({})).cells}
+    space = {
+        name: Estimates(RECIPES).gigabytes([job], 1, keep_models=False)
+        for name, job in jobs.items()
+    }
+    assert space == pytest.approx(
+        {"a": COPIES * 0.015, "b": COPIES * 0.005, "c": COPIES * 0.005}, rel=0.1
+    )
 
 
 def test_words_are_counted_without_annotation():

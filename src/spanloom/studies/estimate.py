@@ -1,5 +1,6 @@
 """Estimate what the runs of a study take: core-hours, and gigabytes of disk."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -9,6 +10,7 @@ from typing import Any
 
 from spanloom.corpora import folder, raw_text
 from spanloom.corpora.folder import locate
+from spanloom.corpora.places import places
 from spanloom.formats.brat.queries import SUFFIX as QUERIES
 from spanloom.glad import speed
 from spanloom.model.precision import compute
@@ -21,7 +23,8 @@ WORDS_PER_SECOND_WITHOUT_ENCODER = 3000.0  # the same for a trunk that has no tr
 EPOCHS_PER_PATIENCE = 3  # after which a run with patience has stopped, most often
 SCORING = 1.3  # times the time of training, for dev and loading
 WORDS_PER_EXAMPLE = 20
-MEGABYTES = 150.0  # of a model, before any run says better
+MEGABYTES = 150.0  # of an encoder that is no folder here, before any run says better
+MEGABYTES_OF_HEADS = 5.0  # of all else in a model
 COPIES = 5  # of a model in training: best, checkpoint, optimizer's two, the model itself
 
 
@@ -79,7 +82,8 @@ class Estimates:
 
     def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:
         """Return the largest disk space that runs take at once."""
-        size = median(self._sizes or [MEGABYTES]) / 1000
+        guesses = (_default_megabytes(job.recipe, self.data) for job in jobs)
+        size = (median(self._sizes) if self._sizes else max(guesses, default=0.0)) / 1000
         kept = len(jobs) if keep_models else len({job.before.key for job in jobs if job.before})
         return size * (kept + COPIES * min(workers, len(jobs)))
 
@@ -88,6 +92,34 @@ def _default_speed(recipe: Mapping[str, Any]) -> float:
     """Return the words per second of a core before any run says better."""
     has_encoder = any("transformer" in part for part in recipe["trunk"])
     return WORDS_PER_SECOND if has_encoder else WORDS_PER_SECOND_WITHOUT_ENCODER
+
+
+def _default_megabytes(recipe: Mapping[str, Any], data: Path) -> float:
+    """Return the megabytes of a model before any run says better, by the weights of its encoder."""
+    encoders = [part["transformer"] for part in recipe["trunk"] if "transformer" in part]
+    return MEGABYTES_OF_HEADS + sum(_encoder_megabytes(name, data) for name in encoders)
+
+
+def _encoder_megabytes(name: str, data: Path) -> float:
+    """Return the megabytes of an encoder's weights, if a folder has or describes them."""
+    for path in places(name, data):
+        if sizes := [weights.stat().st_size for weights in path.glob("*.safetensors")]:
+            return sum(sizes) / 1e6
+        if (path / "config.json").is_file():
+            return _described_megabytes(json.loads((path / "config.json").read_bytes()))
+    return MEGABYTES
+
+
+def _described_megabytes(config: Mapping[str, Any]) -> float:
+    """Return about the megabytes of an encoder of some shape, whose weights are to be random."""
+    try:
+        width, layers, pieces = (
+            config[key] for key in ("hidden_size", "num_hidden_layers", "vocab_size")
+        )
+    except KeyError:  # architectures have names of their own
+        return MEGABYTES
+    layer = 4 * width**2 + 2 * width * config.get("intermediate_size", 4 * width)
+    return float(4 * (pieces * width + layers * layer) / 1e6)
 
 
 def _tasks(recipe: Mapping[str, Any]) -> str:
