@@ -9,7 +9,9 @@ training loop with all it does: batches made of documents, the embedders, the CR
 get tensors that were made before the clock starts. Their recurrent layers read packed sequences
 (``pack_padded_sequence``), each distinct word of a batch is spelt once, and their CRF is the
 forward algorithm as a loop over the words of padded sentences; ``bare_without_crf`` has
-cross-entropy in its place. Seconds are of the processor, so that other work counts less.
+cross-entropy in its place. These read each task's sentences by themselves; ``bare_in_one_pass``
+reads the sentences of all tasks at once, as ours does, and has cross-entropy, too. Seconds are of
+the processor, so that other work counts less.
 """
 
 import argparse
@@ -18,8 +20,9 @@ import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import torch
@@ -57,6 +60,11 @@ class BareTagger(nn.Module):
 
     def forward(self, batch: "BareBatch") -> Tensor:
         """Return emissions (sentence, word, tag)."""
+        emissions: Tensor = self.outputs[batch.task](self.read(batch))
+        return emissions
+
+    def read(self, batch: "BareBatch") -> Tensor:
+        """Return the vectors that outputs read (sentence, word, 600)."""
         packed = pack_padded_sequence(
             self.characters(batch.spellings), batch.spelling_lengths, True, enforce_sorted=False
         )
@@ -64,9 +72,8 @@ class BareTagger(nn.Module):
         spelt = torch.cat((states[-2], states[-1]), dim=1)[batch.word_rows]
         vectors = torch.cat((self.words(batch.words), spelt), dim=2)
         read = pack_padded_sequence(vectors, batch.lengths, True, enforce_sorted=False)
-        context, _ = pad_packed_sequence(self.context(read)[0], batch_first=True)
-        emissions: Tensor = self.outputs[batch.task](context)
-        return emissions
+        context: Tensor = pad_packed_sequence(self.context(read)[0], batch_first=True)[0]
+        return context
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,27 @@ def bare_batch(batch: TrainBatch, tags: Sequence[int], num_words: int) -> BareBa
     )
 
 
+def join(batches: Sequence[BareBatch]) -> BareBatch:
+    """Make one batch of those of several tasks; words that two have are spelt twice."""
+    longest = max(batch.words.shape[1] for batch in batches)
+    letters = max(batch.spellings.shape[1] for batch in batches)
+    first_rows = [0, *accumulate(len(batch.spellings) for batch in batches)]
+
+    def padded(tensors: Iterable[Tensor], size: int) -> Tensor:
+        return torch.cat([nn.functional.pad(x, (0, size - x.shape[1])) for x in tensors])
+
+    rows = (batch.word_rows + row for batch, row in zip(batches, first_rows, strict=False))
+    return BareBatch(
+        "all",
+        padded((batch.words for batch in batches), longest),
+        torch.cat([batch.lengths for batch in batches]),
+        padded((batch.spellings for batch in batches), letters),
+        torch.cat([batch.spelling_lengths for batch in batches]),
+        padded(rows, longest),
+        padded((batch.tags for batch in batches), longest),
+    )
+
+
 def crf_loss(model: BareTagger, batch: BareBatch, emissions: Tensor) -> Tensor:
     """Return the negative log-likelihood of the gold tags, word by word."""
     *between, first, last = model.transitions[batch.task].split([emissions.shape[2], 1, 1])
@@ -129,25 +157,35 @@ class Bare:
 
     model: BareTagger
     loss: Callable[[BareTagger, BareBatch, Tensor], Tensor]
+    in_one_pass: bool = False
 
     def __post_init__(self) -> None:
         """Make the optimiser."""
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=1e-3, fused=True)
 
-    def update(self, batches: Sequence[BareBatch]) -> None:
-        """Take one step on the sum of the batches' mean losses."""
+    def update(self, batches: Sequence[BareBatch], joined: BareBatch) -> None:
+        """Take one step on the sum of the batches' mean losses; ``joined`` are all of them."""
         self.optimizer.zero_grad(set_to_none=True)
         losses = [
-            self.loss(self.model, batch, self.model(batch)) / batch.lengths.sum()
-            for batch in batches
+            self.loss(self.model, batch, emissions) / batch.lengths.sum()
+            for batch, emissions in zip(batches, self._emissions(batches, joined), strict=True)
         ]
         torch.stack(losses).sum().backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
         self.optimizer.step()
 
+    def _emissions(self, batches: Sequence[BareBatch], joined: BareBatch) -> Iterator[Tensor]:
+        """Yield the emissions of each batch."""
+        if not self.in_one_pass:
+            yield from map(self.model, batches)
+            return
+        contexts = self.model.read(joined).split([len(batch.words) for batch in batches])
+        for batch, context in zip(batches, contexts, strict=True):
+            yield self.model.outputs[batch.task](context[:, : batch.words.shape[1]])
+
 
 def measure(trainer: StageTrainer, updates: Sequence[Update], warm: int) -> dict[str, object]:
-    """Time every update by each of the three in turn; the first ``warm`` do not count."""
+    """Time every update by each of the four in turn; the first ``warm`` do not count."""
     prepared, tasks = trainer.run_.prepared, trainer.model.tasks
     sizes = {name: len(task.tags) for name, task in tasks.items()}
     num_words = len(trainer.model.network.trunk[0].rows)
@@ -155,6 +193,7 @@ def measure(trainer: StageTrainer, updates: Sequence[Update], warm: int) -> dict
     bare = {
         "bare_with_crf": Bare(BareTagger(sizes, num_words), crf_loss),
         "bare_without_crf": Bare(BareTagger(sizes, num_words), word_loss),
+        "bare_in_one_pass": Bare(BareTagger(sizes, num_words), word_loss, in_one_pass=True),
     }
     seconds: dict[str, list[float]] = {name: [] for name in ("spanloom", *bare)}
     words = 0
@@ -166,9 +205,12 @@ def measure(trainer: StageTrainer, updates: Sequence[Update], warm: int) -> dict
         batches = [
             bare_batch(b, t.tolist(), num_words) for b, t in zip(update, targets, strict=True)
         ]
+        joined = join(batches)
         calls = {"spanloom": lambda update=update: trainer.update(update, _QUIET)}
         calls |= {
-            name: lambda module=module, batches=batches: module.update(batches)
+            name: lambda module=module, batches=batches, joined=joined: module.update(
+                batches, joined
+            )
             for name, module in bare.items()
         }
         for name, call in calls.items():
