@@ -59,7 +59,7 @@ def test_a_wrong_layer_is_told_before_anything_is_computed(annotate, monkeypatch
         patched.setattr("spanloom.model.model.Model.annotate_stretch", computing)
         for more in ((), ("-o", tmp_path / "out.txt"), ("--to", "html")):
             result = annotate(TEXT, "--layers", "main,spam", *more)
-            assert result.exit_code == 1
+            assert result.exit_code == 2
             assert "no layer 'spam' (known: main)" in result.stderr
     assert "Action" in annotate(TEXT, "--layers", "words,main").stdout
 

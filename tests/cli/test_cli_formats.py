@@ -224,7 +224,7 @@ def test_options_of_brat_are_heard(fails, folder, tmp_path):
     assert not (tmp_path / "x").exists()
     fine = formats.load("conllu").example
     (tmp_path / "a.conllu").write_text(fine, encoding="utf-8")
-    told = fails("convert", tmp_path / "a.conllu", out, *said[:2], code=1)
+    told = fails("convert", tmp_path / "a.conllu", out, *said[:2], code=2)
     assert (
         "--reader-option: encoding: unknown key (known: add_sent_metadata, entities, infer_mwt)"
         in told

@@ -264,20 +264,24 @@ def lines_of(made, tmp_path):
     return told
 
 
-def result(task, condition, values, *, partners=(), examples=None, gain=None, control=None):
+def result(task, condition, values, *, partners=(), gain=None, control=None, **keys):
     def compared(gained):
         return gained and {"gain": gained[0], "p": gained[1], "against": "alone twice"}
 
     deviation = stdev(values) if len(values) > 1 else 0.0
     return {
+        "design": "curve" if "examples" in keys else "single",
         "task": task,
         "metric": "f1",
         "condition": condition,
+        "trunk": "",
+        "own_mean": None,
         "partners": list(partners),
-        "examples": examples,
+        "examples": None,
         "scores": {"mean": mean(values), "deviation": deviation, "count": len(values)},
         "comparison": compared(gain),
         "control": compared(control),
+        **keys,
     }
 
 
@@ -296,6 +300,19 @@ def test_scores_stand_by_task_and_condition(lines_of):
     ]
 
 
+def test_trunks_and_own_best_weights_have_columns_of_their_own(lines_of):
+    results = [
+        result("ner", "single", [0.5], trunk="minilm"),
+        result("ner", "single", [0.55], trunk="mine", gain=(0.05, 0.01), control=(0.02, 0.3)),
+        result("ner", "joint", [0.52], trunk="mine", own_mean=0.54),
+    ]
+    assert lines_of("conditions", results) == [
+        "| task | metric | minilm | mine | joint, mine | mine: gain over alone twice | "
+        "joint, mine, each with its own best weights |",
+        "| ner | f1 | 50.00 | 55.00 ↑ | 52.00 | +2.00 | 54.00 |",
+    ]
+
+
 def test_curves_stand_by_task_and_size(lines_of):
     results = [
         result("srl", "a", [0.3], examples=1000),
@@ -304,10 +321,12 @@ def test_curves_stand_by_task_and_size(lines_of):
         result("orl", "d", [0.1], examples=75, partners=["pos", "srl"]),
         result("srl", "e", [0.28], examples=1000, partners=["pos", "orl"], gain=(-0.02, 0.5)),
         result("srl", "f", [0.9]),
+        result("pos", "f", [0.8]),  # has no curve
     ]
     assert lines_of("curves", results) == [
         "| task | metric | examples | alone | with one | with all |",
         "| orl | f1 | 75 |  |  | 10.00 |",
         "| srl | f1 | 75 | 20.00 | 25.00, +5.00 ↑ (pos) |  |",
         "| srl | f1 | 1,000 | 30.00 |  | 28.00, −2.00 |",
+        "| srl | f1 | all | 90.00 |  |  |",
     ]
