@@ -149,9 +149,13 @@ class Annotator:
         stretch = list(self._ask(documents))
         omitted = unmet(self._required, stretch)
         names = [name for name in self._names_in_order() if name not in omitted]
-        for document in self.model.annotate_stretch(
+        predicted = self.model.annotate_stretch(
             stretch, names, with_tokens=needs_cuts(self.spec.to)
-        ):
+        )
+        if not self._required:
+            yield from predicted
+            return
+        for document in predicted:
             layers = {self.model.layers[name] for name in unmet(self._required, [document])}
             kept = tuple(layer for layer in document.layers if layer.name not in layers)
             yield replace(document, layers=kept)

@@ -301,10 +301,11 @@ def _counting(
     renamed: set[str] = set()
     for document in stream:
         name = form.layer_to_rename(document)
-        if name is not None and name not in renamed:
-            renamed.add(name)
-            log(f"layer {name} is written as {form.layers[0]}, the only one with spans")
-        document = form.with_fixed_layer(document)
+        if name is not None:
+            document = form.with_fixed_layer(document, name)
+            if name not in renamed:
+                renamed.add(name)
+                log(f"layer {name} is written as {form.layers[0]}, the only one with spans")
         lost.update(form.count_lost(document, options))
         yield document
 

@@ -61,14 +61,13 @@ class Format:
         with_spans = [name for name in names if document[name].spans]
         return with_spans[0] if len(with_spans) == 1 else None
 
-    def with_fixed_layer(self, document: Document) -> Document:
-        """Return a document whose only layer of spans has the name that a file can have."""
-        old_name = self.layer_to_rename(document)
+    def with_fixed_layer(self, document: Document, old_name: str) -> Document:
+        """Return a document whose layer ``old_name`` has the name that a file can have."""
         layers = (
             replace(layer, name=self.layers[0]) if layer.name == old_name else layer
             for layer in document.layers
         )
-        return document if old_name is None else replace(document, layers=tuple(layers))
+        return replace(document, layers=tuple(layers))
 
     def count_lost(self, document: Document, options: Any) -> Losses:
         """Count what the format drops, by a plural description (``"relations of layer ner"``)."""

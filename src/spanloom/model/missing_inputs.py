@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from spanloom.annotation.text_pairs import TEXT_PAIR
+from spanloom.annotation.text_pairs import TEXT_PAIR, text_pair
 from spanloom.config.abilities import ANSWERS
 from spanloom.config.recipe import Recipe
 from spanloom.document import Document
@@ -18,11 +18,7 @@ class Requirement:
     problem: str
 
 
-def _is_pair(document: Document) -> bool:
-    return document.has_layer(TEXT_PAIR) and len(document[TEXT_PAIR].spans) > 0
-
-
-PAIR = Requirement(_is_pair, "no pair of texts")
+PAIR = Requirement(lambda document: bool(text_pair(document)), "no pair of texts")
 QUESTION = Requirement(
     lambda document: bool(document.queries), "no question; --question TEXT asks one"
 )

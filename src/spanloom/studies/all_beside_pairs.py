@@ -3,14 +3,15 @@
 Do pairs tell which way all together go, and are all, or an oracle's choice of them, better?
 """
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from spanloom.studies.page import table
-from spanloom.studies.results import Result, with_first_metrics
+from spanloom.studies.page import row, table
+from spanloom.studies.results import Comparison, Result, with_first_metrics
 from spanloom.studies.spec import JOINT, ORACLE, PAIRS, SINGLE
+
+Compared = tuple[Result, Comparison]  # a result, and how it compares with the task alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,10 @@ class TaskGains:
 
 def gains_by_task(results: Sequence[Result]) -> list[TaskGains]:
     """Return the gains of each task that was learnt in pairs and with all others."""
-    by_task: dict[str, list[Result]] = {}
+    by_task: dict[str, list[Compared]] = {}
     for r in with_first_metrics(results):
         if r.comparison is not None and r.comparison.against == SINGLE and not r.label:
-            by_task.setdefault(r.task, []).append(r)
+            by_task.setdefault(r.task, []).append((r, r.comparison))
     gains = [_task_gains(task, compared) for task, compared in by_task.items()]
     return [task_gains for task_gains in gains if task_gains is not None]
 
@@ -61,27 +62,25 @@ def all_beside_pairs(results: Sequence[Result]) -> str | None:
     return f"{table(head, map(_row, tasks))}<p>{_counts(tasks)}</p>"
 
 
-def _task_gains(task: str, compared: Sequence[Result]) -> TaskGains | None:
+def _task_gains(task: str, compared: Sequence[Compared]) -> TaskGains | None:
     """Return the gains of a task; None if it was not learnt in pairs, or not with all others."""
-    pairs = {r.partners[0]: r for r in compared if r.design == PAIRS and len(r.partners) == 1}
+    pairs = {r.partners[0]: c for r, c in compared if r.design == PAIRS and len(r.partners) == 1}
     of_all, of_oracle = _gain(compared, JOINT), _gain(compared, ORACLE)
     if not pairs or of_all is None:
         return None
-    comparisons = {name: r.comparison for name, r in pairs.items() if r.comparison is not None}
-    by_partner = {name: comparison.gain for name, comparison in comparisons.items()}
-    directions = tuple(comparison.direction for comparison in comparisons.values())
+    by_partner = {name: comparison.gain for name, comparison in pairs.items()}
+    directions = tuple(comparison.direction for comparison in pairs.values())
     return TaskGains(task, by_partner, directions, of_all, of_oracle)
 
 
-def _gain(compared: Sequence[Result], design: str) -> float | None:
+def _gain(compared: Sequence[Compared], design: str) -> float | None:
     """Return the gain of a design that has one condition."""
-    gains = (r.comparison.gain for r in compared if r.design == design and r.comparison is not None)
-    return next(gains, None)
+    return next((comparison.gain for r, comparison in compared if r.design == design), None)
 
 
 def _row(gains: TaskGains) -> str:
     best = max(gains.by_partner, key=lambda name: gains.by_partner[name])
-    texts = (
+    cells = (
         gains.task,
         _points(gains.mean_of_pairs),
         f"{best} {_points(gains.by_partner[best])}",
@@ -92,7 +91,7 @@ def _row(gains: TaskGains) -> str:
         f"{gains.pairs_below_all} of {len(gains.by_partner)}",
         "" if gains.of_oracle is None else _points(gains.of_oracle),
     )
-    return "".join(f"<td>{html.escape(text)}</td>" for text in texts)
+    return row(cells)
 
 
 def _counts(tasks: Sequence[TaskGains]) -> str:

@@ -4,11 +4,10 @@ An arrow says that a score is higher or lower than its baseline by means and dev
 paper, not that a test found the difference significant.
 """
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from spanloom.studies.page import table
+from spanloom.studies.page import row, table
 from spanloom.studies.results import Result, names_of_scores
 
 Columns = Mapping[tuple[str, str], str]  # what a score is called, by task and metric
@@ -47,10 +46,10 @@ def _condition(name: str, results: Iterable[Result], columns: Columns, *, has_ar
         directions.append(direction)
         texts[r.task, r.metric] = f"{100 * r.scores.mean:.2f}{_ARROWS[direction]}"
     if not has_arrows:
-        return _row((name, *texts.values()))
+        return row((name, *texts.values()))
     is_compared = any(r.comparison for r in results)
     counts = [str(directions.count(direction)) for direction in ("higher", "lower")]
-    return _row((name, *texts.values(), *(counts if is_compared else ("", ""))))
+    return row((name, *texts.values(), *(counts if is_compared else ("", ""))))
 
 
 def _means(design: str, results: Sequence[Result], columns: Columns, *, has_arrows: bool) -> str:
@@ -59,7 +58,7 @@ def _means(design: str, results: Sequence[Result], columns: Columns, *, has_arro
         f"{100 * fmean(r.scores.mean for r in own):.2f}" if own else ""
         for own in _by_score(results, columns)
     ]
-    return _row((f"{design}, mean", *means, *(("", "") if has_arrows else ())))
+    return row((f"{design}, mean", *means, *(("", "") if has_arrows else ())))
 
 
 def _arrow_counts(design: str, results: Sequence[Result], columns: Columns) -> list[str]:
@@ -70,15 +69,10 @@ def _arrow_counts(design: str, results: Sequence[Result], columns: Columns) -> l
             sum(r.comparison is not None and r.comparison.direction == direction for r in own)
             for own in _by_score(results, columns)
         ]
-        rows.append(_row((f"{design}, {direction}", *map(str, counts), "", "")))
+        rows.append(row((f"{design}, {direction}", *map(str, counts), "", "")))
     return rows
 
 
 def _by_score(results: Sequence[Result], columns: Columns) -> list[list[Result]]:
     """Return the results of each column."""
     return [[r for r in results if (r.task, r.metric) == score] for score in columns]
-
-
-def _row(cells: Iterable[str]) -> str:
-    first, *others = map(html.escape, cells)
-    return f"<td>{first}</td>" + "".join(f'<td class="number">{text}</td>' for text in others)

@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import torch
+
 from spanloom.corpora import folder, raw_text
 from spanloom.corpora.folder import locate
 from spanloom.corpora.places import places
@@ -50,9 +52,12 @@ class Estimates:
     finished: Iterable[Row] = ()
     _speeds: list[RunSpeed] = field(default_factory=list)
     _sizes: list[float] = field(default_factory=list)
+    _device: torch.device = field(default_factory=lambda: compute().device)
+    _processor: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Take the finished runs into account."""
+        self._processor = speed.processor(self._device)
         for row in self.finished:
             self.add(row)
 
@@ -73,11 +78,10 @@ class Estimates:
 
     def _comparable_speeds(self, tasks: str) -> list[float]:
         """Return the speeds of the finished runs that are most like one of these tasks, here."""
-        device = compute().device
-        processor = speed.processor(device)
-        comparable = [run for run in self._speeds if run.on_gpu == (device.type == "cuda")]
+        on_gpu = self._device.type == "cuda"
+        comparable = [run for run in self._speeds if run.on_gpu == on_gpu]
         same_tasks = [run for run in comparable if run.tasks == tasks]
-        here = [run for run in same_tasks if run.processor == processor]
+        here = [run for run in same_tasks if run.processor == self._processor]
         return [run.words_per_second for run in here or same_tasks or comparable]
 
     def gigabytes(self, jobs: Sequence[Job], workers: int, *, keep_models: bool) -> float:

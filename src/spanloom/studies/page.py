@@ -35,6 +35,12 @@ def figure(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{caption}</figcaption></figure>"
 
 
+def row(cells: Iterable[str]) -> str:
+    """Return the cells of a row of a table: what it is about, then numbers."""
+    first, *others = map(html.escape, cells)
+    return f"<td>{first}</td>" + "".join(f'<td class="number">{text}</td>' for text in others)
+
+
 def table(head: Iterable[str], rows: Iterable[str]) -> str:
     """Return a table; each row is its cells as HTML."""
     names = "".join(f"<th>{html.escape(name)}</th>" for name in head)
