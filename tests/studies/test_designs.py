@@ -3,6 +3,7 @@
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
@@ -333,6 +334,20 @@ def test_files_behind_links_are_part_of_the_data(tmp_path):
         data_hash.cache_clear()
         hashes.append(data_hash(tmp_path / "corpus"))
     assert len(set(hashes)) == 2
+
+
+def test_a_folders_hash_is_of_the_names_and_bytes_of_its_files_in_order(tmp_path):
+    for name in ("b/x", "b.c/x", "b-a", "a/é/z", "B"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name * 3)
+    lines = [
+        f"{path.relative_to(tmp_path).as_posix()}\0{sha256(path.read_bytes()).hexdigest()}\n"
+        for path in sorted(tmp_path.rglob("*"))
+        if path.is_file()
+    ]
+    assert data_hash(tmp_path) == sha256("".join(lines).encode()).hexdigest()
+    (line,) = [line for line in lines if line.startswith("B\0")]
+    assert data_hash(tmp_path / "B") == sha256(f".{line[1:]}".encode()).hexdigest()
 
 
 def test_an_oracle_learns_with_the_tasks_that_help(study):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -146,23 +147,29 @@ def data_hash(path: Path) -> str:
     Links to folders are followed, as readers of corpora do.
     """
     digest = hashlib.sha256()
-    files = sorted(_files(path, frozenset())) if path.is_dir() else [path]
-    for file in files:
-        name = file.relative_to(path).as_posix()
-        with file.open("rb") as stream:
+    files = sorted(_files(path, (), frozenset())) if path.is_dir() else [((".",), str(path))]
+    for parts, file in files:
+        with open(file, "rb", buffering=0) as stream:
             content = hashlib.file_digest(stream, "sha256").hexdigest()
-        digest.update(f"{name}\0{content}\n".encode())
+        digest.update(f"{'/'.join(parts)}\0{content}\n".encode())
     return digest.hexdigest()
 
 
-def _files(folder: Path, above: frozenset[Path]) -> Iterator[Path]:
-    """Yield the files below a folder; ``above`` are those around it, as links may go round."""
+def _files(
+    folder: Path, parts: tuple[str, ...], above: frozenset[Path]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the parts of the names of the files below a folder, and their paths.
+
+    ``parts`` is the folder's own name; ``above`` are the folders around it, as links may go round.
+    A corpus may have a hundred thousand files, so paths are objects for folders alone.
+    """
     around = above | {folder.resolve()}
-    for path in folder.iterdir():
-        if path.is_file():
-            yield path
-        elif path.is_dir() and path.resolve() not in around:
-            yield from _files(path, around)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_file():
+                yield (*parts, entry.name), entry.path
+            elif entry.is_dir() and Path(entry.path).resolve() not in around:
+                yield from _files(Path(entry.path), (*parts, entry.name), around)
 
 
 def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str) -> Recipe:
