@@ -1,5 +1,6 @@
 """What runs take before any is finished."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -17,14 +18,21 @@ from spanloom.studies.estimate import (
 )
 
 
-def test_a_trunk_without_an_encoder_is_faster(study):
-    encoder = str(RECIPES.parents[1] / "fixtures/tiny/encoder")
-    trunks = {"a": [{"transformer": encoder, "init": "random"}], "b": [{"casing": 4}]}
-    cells = plan(study([{"design": "joint"}], trunks=trunks), RECIPES, rows_reader({})).cells
+def test_a_trunk_with_fewer_weights_or_without_an_encoder_is_faster(study, tmp_path):
+    """``minilm`` has six layers of 384; these encoders have nothing but a description."""
+    trunks = {"minilm": [{"transformer": "minilm"}], "none": [{"casing": 4}]}
+    for layers in (1, 3, 12):
+        folder_of_encoder = tmp_path / str(layers)
+        folder_of_encoder.mkdir()
+        config = {"hidden_size": 384, "num_hidden_layers": layers, "vocab_size": 30522}
+        (folder_of_encoder / "config.json").write_text(json.dumps(config))
+        trunks[str(layers)] = [{"transformer": str(folder_of_encoder), "init": "random"}]
+    spec = study([{"design": "joint"}], trunks=trunks)
+    cells = plan(spec, RECIPES, rows_reader({})).cells
     hours = {cell.variant.trunk: Estimates(RECIPES).core_hours(cell.job) for cell in cells}
-    assert hours["a"] / hours["b"] == pytest.approx(
-        WORDS_PER_SECOND_WITHOUT_ENCODER / WORDS_PER_SECOND
-    )
+    times = {trunk: hours["minilm"] / taken for trunk, taken in hours.items()}
+    without = WORDS_PER_SECOND_WITHOUT_ENCODER / WORDS_PER_SECOND
+    assert times == pytest.approx({"minilm": 1, "none": without, "1": without, "3": 2, "12": 0.5})
 
 
 def test_a_run_takes_as_long_as_those_on_the_same_processor_never_as_those_on_a_gpu(

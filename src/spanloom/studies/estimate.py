@@ -20,7 +20,8 @@ from spanloom.studies.job import Job
 from spanloom.studies.row import Row
 from spanloom.studies.split_checks import task_sources
 
-WORDS_PER_SECOND = 700.0  # that a core learns from, before any run says better
+WORDS_PER_SECOND = 700.0  # that a core learns from with `minilm`, before any run says better
+MINILM_WEIGHTS = 6 * 12 * 384**2  # of its layers; fewer are faster in proportion
 WORDS_PER_SECOND_WITHOUT_ENCODER = 3000.0  # the same for a trunk that has no transformer
 EPOCHS_PER_PATIENCE = 3  # after which a run with patience has stopped, most often
 SCORING = 1.3  # times the time of training, for dev and loading
@@ -73,7 +74,7 @@ class Estimates:
     def core_hours(self, job: Job) -> float:
         """Return the hours of one core that a run takes."""
         speeds = self._comparable_speeds(_tasks(job.recipe))
-        words_per_second = median(speeds or [_default_speed(job.recipe) / SCORING])
+        words_per_second = median(speeds or [_default_speed(job.recipe, self.data) / SCORING])
         return _words(job.recipe, self.data) / words_per_second / 3600
 
     def _comparable_speeds(self, tasks: str) -> list[float]:
@@ -92,16 +93,22 @@ class Estimates:
         return size * (kept + COPIES * min(workers, len(jobs)))
 
 
-def _default_speed(recipe: Mapping[str, Any]) -> float:
+def _default_speed(recipe: Mapping[str, Any], data: Path) -> float:
     """Return the words per second of a core before any run says better."""
-    has_encoder = any("transformer" in part for part in recipe["trunk"])
-    return WORDS_PER_SECOND if has_encoder else WORDS_PER_SECOND_WITHOUT_ENCODER
+    shapes = [_shape(name, data) for name in _encoders(recipe)]
+    weights = sum(shape.layer_weights if shape else MINILM_WEIGHTS for shape in shapes)
+    if not weights:
+        return WORDS_PER_SECOND_WITHOUT_ENCODER
+    return min(WORDS_PER_SECOND * MINILM_WEIGHTS / weights, WORDS_PER_SECOND_WITHOUT_ENCODER)
+
+
+def _encoders(recipe: Mapping[str, Any]) -> list[str]:
+    return [part["transformer"] for part in recipe["trunk"] if "transformer" in part]
 
 
 def _default_megabytes(recipe: Mapping[str, Any], data: Path) -> float:
     """Return the megabytes of a model before any run says better, by the weights of its encoder."""
-    encoders = [part["transformer"] for part in recipe["trunk"] if "transformer" in part]
-    return MEGABYTES_OF_HEADS + sum(_encoder_megabytes(name, data) for name in encoders)
+    return MEGABYTES_OF_HEADS + sum(_encoder_megabytes(name, data) for name in _encoders(recipe))
 
 
 def _encoder_megabytes(name: str, data: Path) -> float:
@@ -109,21 +116,35 @@ def _encoder_megabytes(name: str, data: Path) -> float:
     for path in places(name, data):
         if sizes := [weights.stat().st_size for weights in path.glob("*.safetensors")]:
             return sum(sizes) / 1e6
+    shape = _shape(name, data)
+    return 4 * (shape.piece_weights + shape.layer_weights) / 1e6 if shape else MEGABYTES
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderShape:
+    """How many weights an encoder has in its embeddings of pieces, and in its layers."""
+
+    piece_weights: int
+    layer_weights: int
+
+
+def _shape(name: str, data: Path) -> EncoderShape | None:
+    """Return the shape of an encoder in a folder; nothing where no folder here describes it."""
+    for path in places(name, data):
         if (path / "config.json").is_file():
-            return _described_megabytes(json.loads((path / "config.json").read_bytes()))
-    return MEGABYTES
+            return _described_shape(json.loads((path / "config.json").read_bytes()))
+    return None
 
 
-def _described_megabytes(config: Mapping[str, Any]) -> float:
-    """Return about the megabytes of an encoder of some shape, whose weights are to be random."""
+def _described_shape(config: Mapping[str, Any]) -> EncoderShape | None:
     try:
         width, layers, pieces = (
             config[key] for key in ("hidden_size", "num_hidden_layers", "vocab_size")
         )
     except KeyError:  # architectures have names of their own
-        return MEGABYTES
+        return None
     layer = 4 * width**2 + 2 * width * config.get("intermediate_size", 4 * width)
-    return float(4 * (pieces * width + layers * layer) / 1e6)
+    return EncoderShape(pieces * width, layers * layer)
 
 
 def _tasks(recipe: Mapping[str, Any]) -> str:
