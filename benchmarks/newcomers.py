@@ -31,11 +31,11 @@ TEXT = "Ada Lovelace met Charles Babbage in London. She wrote to him."
 INTRODUCTION = """\
 # First tasks
 
-What newcomers do, as shell commands. `a.txt`, `texts`, `corpus` and so on stand for files of your
-own; [Formats](formats.md) shows what files of each format look like. `spanloom train` guesses the
-kind of task from the file, so most commands differ in the file alone. Seconds are those on two
-cores of an AMD EPYC beside other work, start of Python included. Trainings read 24 sentences: they
-show the way, not the quality. `python benchmarks/newcomers.py` runs all of this.
+Common tasks as shell commands. Replace `a.txt`, `texts`, `corpus` by your own files;
+[Formats](formats.md) shows the formats. `spanloom train` guesses the kind of task from the data.
+Seconds include the start of Python, on two busy cores. The trainings here read 24 sentences in few
+epochs, so only their times mean anything; leave `--set` out for your own data.
+`python benchmarks/newcomers.py` runs all of this.
 """
 
 Writer = Callable[[Path], object]
@@ -216,6 +216,7 @@ kill %1
 """
 ASK = """\
 import json, sys, urllib.request
+
 page = urllib.request.urlopen(sys.argv[1]).read().decode()
 body, kind = json.dumps({"text": "Ada met Bob."}).encode(), {"Content-Type": "application/json"}
 request = urllib.request.Request(sys.argv[1].rstrip("/") + "/v1/annotate", body, kind)
@@ -223,6 +224,7 @@ print(page[:60], urllib.request.urlopen(request).read().decode())
 """
 PYTHON = f"""\
 import spanloom
+
 document = spanloom.load()("{TEXT}")
 print([span.label for span in document["ner"].spans])
 """
@@ -268,7 +270,7 @@ TASKS = (
     ),
     Task(
         "a page of a text",
-        "spanloom annotate a.txt -o a.json && spanloom view a.json -o a.html",
+        "spanloom annotate a.txt -o a.html",
         (),
         ("a.html",),
         {"a.txt": TEXT},
@@ -397,15 +399,44 @@ def run(task: Task, folder: Path) -> tuple[float, str]:
 
 def page(seconds: dict[str, float]) -> str:
     """A page of the docs: what each task is called, its commands, how long they took."""
-    blocks = []
-    for task in TASKS:
-        commands = task.commands.replace(f"{ROOT}/", "").strip()
-        note = " (an error that says what is wrong)" if task.fails else ""
-        blocks.append(
-            f"## {task.name[0].upper()}{task.name[1:]}\n\n"
-            f"{seconds[task.name]:.0f} s{note}\n\n```sh\n{commands}\n```\n{scripts(task)}"
-        )
-    return INTRODUCTION + "\n" + "\n".join(blocks)
+    in_rows = [task for task in TASKS if "\n" not in task.commands.strip() and not scripts(task)]
+    right = [task for task in in_rows if not task.fails]
+    wrong = [task for task in in_rows if task.fails]
+    sections = [
+        f"## {title(task)}\n\n{seconds[task.name]:.0f} s\n\n```sh\n{commands(task)}\n```\n"
+        f"{scripts(task)}"
+        for task in TASKS
+        if task not in in_rows
+    ]
+    return "\n".join(
+        [
+            INTRODUCTION,
+            table_of(right, seconds),
+            "These end with an error of one line, which says what is wrong:\n",
+            table_of(wrong, seconds),
+            *sections,
+        ]
+    )
+
+
+def table_of(tasks: list[Task], seconds: dict[str, float]) -> str:
+    """A row for each task: its name, its commands, its seconds."""
+    rows = [
+        (title(task), f"`{commands(task)}`".replace("|", "\\|"), f"{seconds[task.name]:.0f} s")
+        for task in tasks
+    ]
+    head = ("task", "commands", "time")
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, ("---",) * 3, *rows))
+
+
+def title(task: Task) -> str:
+    """What a task is called, as a heading."""
+    return task.name[0].upper() + task.name[1:]
+
+
+def commands(task: Task) -> str:
+    """The commands of a task as a reader would type them, in a clone."""
+    return task.commands.replace(f"{ROOT}/", "").strip()
 
 
 def scripts(task: Task) -> str:

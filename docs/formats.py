@@ -34,7 +34,7 @@ exit codes are those of one process. Only if a document cannot be read or writte
 it may already be in a brat folder OUT. Files of other formats are read as a whole.
 
 In Python each format but brat is a module of `spanloom.formats` with `loads(text)` and
-`dumps(documents)`. A folder or file of any format, brat too, is read by
+`dumps(documents)` (bytes for `docbin`). A folder or file of any format, brat too, is read by
 `spanloom.corpora.folder.read(Path("mydata"), "train").documents` (the split is `all` where there
 are none); `spanloom.formats.brat.save.save(document, Path("out"))` writes brat. The layer
 `words` has the words that the file gives, and `sentences` its sentences; each layer of

@@ -54,7 +54,7 @@ stages:
 window: 254
 ```
 
-`spanloom pretrain` makes an encoder of it ([pre-training](../../recipes.md#pre-training))."""
+`spanloom pretrain` makes an encoder of it ([pre-training](../../pretraining.md))."""
 DRAWN = """```{{raw}} html
 <iframe src="../../drawn/{name}.html" title="a sample of {name}" loading="lazy"
   style="width: 100%; height: 22rem; border: 1px solid #8884"></iframe>

@@ -24,7 +24,7 @@ SAYS = {
     "xpos": "parts of speech of the Penn Treebank",
     "dependency": "universal dependencies",
     "constituency": "constituents",
-    "ner": "names: persons, places, organizations, works, events",
+    "ner": "names: persons, places, organizations, products, works, events",
     "mentions": "nested mentions of ten kinds of entity",
     "coreference": "mentions of the same thing",
     "srl": "predicates and their PropBank arguments",
@@ -40,9 +40,14 @@ METRICS = {
     "conll_f1": "CoNLL F1",
 }
 BESIDE = {"las": ("uas",)}  # what is told before a main metric
+SPACY = "spaCy, small, trained on EWT"
+TOKENS = "Hugging Face token classifier, same encoder"
 PEERS = {  # layer: what peers trained on the same data are called, their files, their metrics
-    "upos": (("spaCy's small one", "spacy-ewt", "tags"), ("token head", "hf_tokens-ewt", "tags")),
-    "dependency": (("spaCy's small one", "spacy-ewt", "las"),),
+    "upos": (
+        (SPACY, "spacy-ewt", "tags"),
+        (TOKENS, "hf_tokens-ewt", "tags"),
+    ),
+    "dependency": ((SPACY, "spacy-ewt", "las"),),
 }
 HEAD = ("layer", "contents", "test", "single-task model", "others on the same data")
 

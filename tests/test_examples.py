@@ -86,7 +86,8 @@ def test_python_of_a_page_runs_in_order(page, workplace):
 @pytest.mark.slow
 def test_commands_that_annotate_run(workplace):
     # what a cluster, a store and another model need is not here
-    _, commands, resumed, shards, _ray, _stores, _questions = examples("start.md", "")
+    _, commands, resumed, _questions = examples("start.md", "")
+    shards, _ray, _stores = examples("large_corpora.md", "")
     lines = '{"text": "Ada wrote."}\n{"text": "Bob read."}\n'
     (workplace / "corpus").mkdir()
     for name in ("corpus.jsonl", "corpus/a.jsonl", "corpus/b.jsonl"):

@@ -43,6 +43,7 @@ def test_a_text(annotate, home):
     assert table.stdout.startswith("# text\nid  label")
     assert annotate(TEXT, "--to", "table", "--layers", "main").stdout == table.stdout
     assert annotate(TEXT, "--layers", "all").stdout == result.stdout
+    assert annotate(TEXT, "-o", "-").stdout == result.stdout
 
 
 def test_layers_are_chosen_for_readers_alone(annotate):

@@ -52,6 +52,7 @@ def test_convert_mistakes(fails, home, tmp_path):
     corpus = home / "corpus"
     assert "no such file" in fails("convert", tmp_path / "no", tmp_path / "y", code=1)
     assert "leads out of" in fails("convert", tmp_path / "x.jsonl", tmp_path / "d", code=1)
+    assert "does not print to stdout" in fails("convert", corpus, "-", "--to", "jsonl", code=2)
     assert "is a folder" in fails("convert", corpus, tmp_path / "d", "--to", "jsonl", code=2)
     assert "is a folder" in fails("convert", corpus, tmp_path / "d", "--from", "jsonl", code=2)
     told = fails("convert", tmp_path / "x.jsonl", tmp_path / "d", "--from", "brat", code=2)

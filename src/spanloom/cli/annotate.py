@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 # texts of one's own have no sentence ids yet, which CoNLL-U asks for
 _WRITER_OPTIONS = {"conllu": {"add_sent_metadata": "true"}}
+_STDOUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,17 @@ class AnnotateOptions:
     tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,srl")] = None
     to: Annotated[
         str | None,
-        typer.Option(metavar="FORM", help="text | table | json | html | brat | conllu | trees …"),
+        typer.Option(metavar="FORMAT", help="text | table | json | html | brat | conllu | trees …"),
     ] = None
     layers: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="what text, table and html show: all, or ner,srl"),
     ] = None
     out: Annotated[
-        str | None, typer.Option("-o", "--out", help="file or folder, or the URL of one: s3://…")
+        str | None,
+        typer.Option(
+            "-o", "--out", help="file or folder, or the URL of one (s3://…); default: stdout"
+        ),
     ] = None
     question: Annotated[
         list[str] | None,
@@ -102,11 +106,11 @@ class AnnotateOptions:
 def annotate(options: AnnotateOptions) -> None:
     """Annotate a text, a file, a brat folder, a folder of shards or what is piped in.
 
-    FORM is by OUT's name, else text; it may be any format that convert writes. Text shows at most
-    three layers of each document; --layers all shows the others, --to table every number. Finished
-    documents are kept in OUT.part until all are, so that --resume goes on after a crash. Of a
-    folder of .jsonl, .jsonl.gz or .parquet files OUT has a file for each, and a manifest. Both may
-    be URLs of object stores (pip install 'spanloom[stores]').
+    FORMAT follows OUT's name, else it is text; it may be any that convert writes. Text shows at
+    most three layers of each document; --layers all shows the others, --to table every number.
+    Finished documents are kept in OUT.part until all are, so that --resume goes on after a crash.
+    Of a folder of .jsonl, .jsonl.gz or .parquet files OUT has a file for each, and a manifest. Both
+    may be URLs of object stores (pip install 'spanloom[stores]').
 
     Example: spanloom annotate "Ada Lovelace met Charles Babbage in London."
 
@@ -120,6 +124,8 @@ def annotate(options: AnnotateOptions) -> None:
     """
     from spanloom.cli.endpoints import Endpoints
 
+    if options.out == _STDOUT:
+        options = replace(options, out=None)
     if any(text is not None and is_url(text) for text in (options.source, options.out)):
         _annotate_in_stores(options)
         return

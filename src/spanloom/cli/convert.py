@@ -132,9 +132,14 @@ def _check_nothing_is_lost(lost: Counter[str], target: _Target) -> None:
 
 
 def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
-    """Raise ``WrongUse`` for a folder that should be a file, or the reverse, and if OUT is IN."""
+    """Raise ``WrongUse`` for a folder that should be a file, or the reverse, or an OUT that is IN.
+
+    Raises it for stdout, too.
+    """
     from spanloom.formats._files import BRAT
 
+    if str(out) == "-":
+        raise WrongUse("-: expected a file or folder to write; convert does not print to stdout")
     if name == BRAT and source.suffix == ".jsonl" and not source.is_dir():
         raise WrongUse(f"{source}: expected a brat folder or .txt for --from brat")
     if name != BRAT and source.is_dir():

@@ -10,8 +10,9 @@ r"""Read and write propositions in columns: CoNLL-2005's, and those of PropBank 
 Blank lines separate sentences, a tab or blanks the cells; a sentence is a document. After the
 columns that ``columns`` names there is one per predicate (``annotation.props``); the last one named
 of rolesets or lemmas tells which words are predicates. They and their arguments are the layer
-``srl`` (``_propositions``), part-of-speech tags the layer ``xpos``, lemmas attributes of words, and
-a cell of a column ``_``, if it is not ``*``, is the attribute ``column3`` (for the third).
+``srl``, a relation per role. Part-of-speech tags are the layer ``xpos``, lemmas attributes of
+words, and a cell of a column ``_``, if it is not ``*``, is the attribute ``column3`` (for the
+third).
 
 The shared task has one column, of lemmas, and the words in another file, which ``loads`` takes as
 ``words``: one sentence per line, or one word per line and blank lines between sentences. Without

@@ -15,8 +15,8 @@ r"""Read and write CoNLL-2012: all annotations of an OntoNotes document, in colu
 | 6, 11 | layers ``constituency``, outermost first on the same words, and ``entities`` |
 | 7, 8, 9 | attributes of the word: ``lemma``, ``frameset``, ``sense`` |
 | 10 | attribute ``speaker`` of the sentence; of words, where one sentence has several |
-| 12 to the last but one | layer ``srl`` (``_propositions``), predicates labelled ``fly.01`` |
-| the last | layer ``coreference`` (``_clusters``) |
+| 12 to the last but one | layer ``srl``: predicates (``fly.01``), arguments, a relation per role |
+| the last | layer ``coreference``: mentions, each related to the one before it in its cluster |
 
 The n-th column of arguments belongs to the n-th frameset; if their numbers differ, to the word at
 which its V begins. A tab or blanks separate the cells; the number of blanks, and whether

@@ -10,7 +10,7 @@
 | UPOS, XPOS | layers ``upos``, ``xpos``: one span per word |
 | HEAD, DEPREL | layer ``dependency``: relations from head to dependent; a root's goes to itself |
 | DEPS, ``8.1`` | layer ``enhanced``: the same; an empty node is a span of width 0 |
-| ``Entity``, ``Bridge``, ``SplitAnte`` | ``entities``, ``coreference``, ``named`` (``_mentions``) |
+| ``Entity``, ``Bridge``, ``SplitAnte`` | layers ``entities``, ``coreference``, ``named`` |
 
 A column that is ``_`` throughout a document makes no layer. See
 https://universaldependencies.org/format.html.

@@ -11,7 +11,7 @@
     #end document
 
 Blank lines end sentences, a tab or blanks separate the cells. Mentions and their clusters are the
-layer ``coreference`` (``_clusters``; CoNLL's clusters count from 0, OntoGUM's from 1). A cell that
+layer ``coreference`` (CoNLL's clusters count from 0, OntoGUM's from 1). A cell that
 cannot be inferred (another number of the word; in CoNLL's, anything but ``_`` between word and
 clusters) is the word's attribute ``column5`` (for the fifth). A blank word is ``_``, its original
 form is its attribute ``form``. Meta holds ``part`` (none in OntoGUM's files), ``columns``, their

@@ -13,8 +13,8 @@ pronoun makes both arguments: ``ARG0`` and ``R-ARG0``. A part that does not foll
 is an argument of its own, ``C-ARG0``, as in CoNLL-2005's columns.
 
 A file of trees (``trees``; default: the same name with the suffix ``.mrg``) is the document, read
-as by that format and with its options. Predicates and arguments are the layer ``srl``
-(``_propositions``); a predicate without words is left out. Where ``dumps`` would spell the lines of
+as by that format and with its options. Predicates and arguments are the layer ``srl``,
+a relation per role; a predicate without words is left out. Where ``dumps`` would spell the lines of
 a sentence otherwise, they are its attributes ``propbank``. (Palmer, Gildea and Kingsbury, 2005)
 """
 

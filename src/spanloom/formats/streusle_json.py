@@ -8,7 +8,7 @@
 A label, category and sense, is given at the last word of its expression, null at those before; a
 colon separates two senses (role and function). ``smwe`` are strong multiword expressions, ``wmwe``
 weak ones. A line is a document, its text the words with a blank between any two; see
-``_mwe_layers`` for the layers.
+``conllulex`` for the layers.
 """
 
 import json

@@ -58,7 +58,7 @@ def _section(name: str, card: Card, dataset: Prepared, folder: Path) -> str:
 
 
 def _card_notes(card: Card) -> list[tuple[str, str]]:
-    notes = ("Paper", card.reported), ("Not comparable", card.comparability)
+    notes = ("Paper", card.reported), ("Comparability", card.comparability)
     return [*notes, ("Cite", card.citation)]
 
 
