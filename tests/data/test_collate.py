@@ -1,13 +1,17 @@
 """Units to batches, against plain loops over words and pieces."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_tokenizers import letters
+from tiny_tokenizers import letters, wordpiece
+from tokenizers import processors
 
 from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.instances import Instance, InstanceLimits, build_instances, tokenize
+from spanloom.data.subwords import subword_tokenizer
 from spanloom.document import Document
 from spanloom.tokenization import word_tokenizer
 
@@ -133,3 +137,18 @@ def test_nothing_of_a_huge_sentence_or_word_is_lost(text):
     assert "".join(form for instance in instances for form in instance.tokens) == text.replace(
         " ", ""
     )
+
+
+@pytest.mark.parametrize(("special", "place"), [("$A [SEP]", 4), ("[CLS] $A [SEP]", 0), ("$A", 3)])
+def test_a_text_as_a_whole_is_read_at_a_special_piece(special, place):
+    """The first one, or else the last; without any the last piece, which causal models need."""
+    made = wordpiece()
+    made.post_processor = processors.TemplateProcessing(
+        single=special, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    cutter = subword_tokenizer(made, padding=0, unknown=1, mask=1)
+    tokens = tokenize(Document("a the b c"), SPLIT, cutter)
+    limits = InstanceLimits(32, 32)
+    (instance,) = build_instances(0, tokens, limits)
+    batch = collate([replace(instance, wants_cls=True)], cutter, 32)
+    assert batch.piece_index[batch.piece_to_word == 0].tolist() == [place]

@@ -1,8 +1,11 @@
 """What coreference is measured by, against a published example."""
 
-import pytest
-from sample_batches import make
+import tracemalloc
 
+import pytest
+from sample_batches import cutter, make, train_of
+
+from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.tasks import load
 
@@ -50,3 +53,50 @@ def test_the_interval_of_a_report_is_that_of_the_first_figure():
     ]
     assert told["f1_interval"]["low"] == pytest.approx(first)
     assert told["f1_interval"]["high"] == pytest.approx(first)
+
+
+def many_mentions(count, num_clusters):
+    """A line for each ten words, each of which is a mention; clusters take turns."""
+    text = "".join("a " if n % 10 else "\na " for n in range(count)).strip()
+    places = [place for place, letter in enumerate(text) if letter == "a"]
+    spans = [Span(f"T{n}", "mention", ((place, place + 1),)) for n, place in enumerate(places)]
+    links = [
+        Relation(f"R{n}", "coref", f"T{n}", f"T{n - num_clusters}")
+        for n in range(num_clusters, count)
+    ]
+    return Document(text, (Layer("main", tuple(spans), tuple(links)),), "d")
+
+
+def test_pairs_are_those_of_a_cluster_within_an_instance():
+    gold = many_mentions(100, 3)
+    task = make(KIND, [gold])
+    ((_, tokens),) = train_of([gold])
+    encoded = {0: task.encode_gold(gold, tokens), 1: task.encode_gold(many_mentions(7, 2), tokens)}
+    instances = [*task.reader.instances(0, tokens, InstanceLimits(32, 32), cutter)]
+    assert len(instances) > 1
+    targets = task.collate_targets(instances, encoded)
+    position = [
+        (row, instance.first_word + n)
+        for row, instance in enumerate(instances)
+        for n in range(len(instance.tokens))
+    ]
+    expected = [
+        [i, j, 1]
+        for i, (instance, word) in enumerate(position)
+        for j, (other, later) in enumerate(position)
+        if instance == other and word < later and (later - word) % 3 == 0
+    ]
+    assert targets.pairs.tolist() == expected
+    assert "1617 pairs" in task.coverage_notes([], [], {0: encoded[0]})[0]
+
+
+def test_a_cluster_of_many_mentions_costs_no_more_than_its_mentions():
+    gold = many_mentions(3000, 1)
+    task = make(KIND, [gold])
+    ((_, tokens),) = train_of([gold])
+    tracemalloc.start()
+    encoded = task.encode_gold(gold, tokens)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(encoded) == 3000
+    assert peak < 20_000_000  # bytes; the pairs of the cluster are 4.5 million

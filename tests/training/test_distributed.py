@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from safetensors.torch import load_file
 from torch import nn
 from workbench import FIRST, LEVELS, SECOND, TASKS
 
+from spanloom.errors import NameNotFound
 from spanloom.training import distributed
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.loop import METRICS
@@ -78,6 +80,21 @@ def test_others_wait_while_the_first_scores_dev_and_tunes_biases(monkeypatch):
     ProcessGroup("cpu")
     (handler,) = given["kwargs_handlers"]
     assert handler.timeout >= timedelta(hours=12)
+
+
+def test_all_processes_have_the_parameters_of_the_first():
+    parameters = [[nn.Parameter(torch.full((2, 3), float(rank)))] for rank in range(2)]
+    table, barrier = [None, None], threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        [*pool.map(lambda rank: Twin(rank, table, barrier).share(parameters[rank]), range(2))]
+    for (parameter,) in parameters:
+        assert torch.equal(parameter.data, torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("device", ["cuda:1", "mps", "meta", "gpu"])
+def test_other_devices_than_a_cpu_and_gpus_are_refused(device):
+    with pytest.raises(NameNotFound, match="device to train on"):
+        ProcessGroup(device)
 
 
 def test_one_process_is_first_and_changes_nothing():

@@ -8,7 +8,7 @@ import tiny
 
 import spanloom
 from spanloom.corpora import folder
-from spanloom.errors import DataError
+from spanloom.errors import DataError, StorageError
 
 SETTINGS = ["stages.0.epochs=1", "stages.0.eval_every_epochs=1"]
 SMALL = "trunk=[{characters: cnn, num_filters: 8, ngram_sizes: [3]}]"
@@ -45,6 +45,14 @@ def test_a_recipe_trains_into_a_folder(tmp_path, monkeypatch):
     assert lines
     assert model.evaluate(tmp_path / "corpus").keys() == {"steps"}
     assert not (tmp_path / "test-evaluations.jsonl").exists()
+
+
+def test_what_is_not_ours_is_refused_before_training(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    lines = []
+    with pytest.raises(StorageError, match="something else is there"):
+        spanloom.train(tiny.recipe(tmp_path, epochs=1), tmp_path / "file", log=lines.append)
+    assert not [line for line in lines if "epoch" in line]
 
 
 def test_a_look_at_a_test_set_is_noted(tmp_path, monkeypatch):

@@ -65,6 +65,17 @@ def test_an_embedder_of_another_size_is_refused(bench, joint):
         bench.fresh(init_from=str(joint), trunk=trunk)
 
 
+def test_another_encoder_than_the_earlier_models_is_refused(bench, joint, tmp_path):
+    (spec,) = serialization.load_recipe(joint).trunk
+    shutil.copytree(bench.home / "encoder", tmp_path / "other")
+    named = [{"transformer": str(tmp_path / "other")}]
+    with pytest.raises(RecipeError, match=r"transformer: expected '.*encoder', as in .*, got"):
+        bench.fresh(init_from=str(joint), trunk=named)
+    smaller = [{"transformer": spec.options["transformer"], "num_layers": 1}]
+    with pytest.raises(ModelError, match=r"num_layers: expected 2, .*, got 1"):
+        bench.fresh(init_from=str(joint), trunk=smaller)
+
+
 def test_an_alphabet_is_the_earlier_models(bench, tmp_path):
     """What an embedder collected from other data goes with its weights."""
     trunk = [{"characters": "cnn", "num_filters": 4, "embedding_dim": 3}]

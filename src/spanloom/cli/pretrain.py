@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import WrongUse, write_stdout
-from spanloom.cli.train import print_sizes, refuse_foreign, resumable, resume_command
+from spanloom.cli.train import print_sizes, resumable, resume_command
 
 if TYPE_CHECKING:
     from spanloom.training.pretrain import PretrainingResult
@@ -49,6 +49,7 @@ def pretrain(
     from spanloom.config import recipe as recipes
     from spanloom.model.plan import resolve
     from spanloom.training import pretrain as training
+    from spanloom.training.train import refuse_foreign
 
     if cased and vocab_size is None:
         raise WrongUse("--cased: expected --vocab-size N, whose vocabulary it is of, got none")

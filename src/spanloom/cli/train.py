@@ -71,7 +71,7 @@ def train(
     recipe, recipe_dir = read_recipe(
         source, settings or [], log, pairs("--kind", kinds or ()), encoding
     )
-    refuse_foreign(out)
+    train.refuse_foreign(out)
 
     logging.disable_progress_bar()
     plan = resolve(recipe, recipe_dir)
@@ -130,16 +130,6 @@ def resume_command(
         return f"{shlex.join(['spanloom', *arguments])}, under torchrun on each machine as before"
     torchrun = ["torchrun", "--nproc-per-node", str(local), "-m", "spanloom"]
     return shlex.join([*torchrun, *arguments])
-
-
-def refuse_foreign(out: Path) -> None:
-    """Raise ``StorageError`` if the model could not be written at the end."""
-    if not os.path.lexists(out):
-        return
-    if not out.is_dir() or out.is_symlink():
-        raise StorageError(f"{out}: expected a folder or nothing, something else is there")
-    if any(out.iterdir()) and not (out / "manifest.json").is_file():
-        raise StorageError(f"{out}: is no model of ours and is not empty; choose another -o")
 
 
 def print_sizes(plan: "Plan", device: str | None) -> None:

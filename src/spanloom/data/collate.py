@@ -85,8 +85,9 @@ class _Windows:
                 keep_start = part.keep_start - part.start + offset
                 keep_end = part.keep_end - part.start + offset
                 prompt_position = end + len(suffix) if layout.after else len(prefix)
+                last = end + len(layout.after) + len(suffix) - 1
                 self.runs += [
-                    (window, 0, layout.cls),
+                    (window, 0 if prefix else last, layout.cls),
                     (window, prompt_position, layout.prompt),
                     (window, keep_start, words[part.keep_start : part.keep_end]),
                 ]

@@ -114,7 +114,7 @@ def _alone(model: Model, annotate: Work) -> Work:
         annotate()
 
     def again() -> None:
-        with torch.inference_mode(), model.compute.autocast():
+        with torch.no_grad(), model.compute.autocast():
             for call in calls:
                 encoder(**{**call, "output_hidden_states": False})
 

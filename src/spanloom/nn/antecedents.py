@@ -105,9 +105,9 @@ class CoarseAntecedents(nn.Module):
 
         Mentions are in text order and ``group`` is sorted. No mention's pairs are divided.
         """
-        with torch.no_grad():
-            scores = self.prepare(inputs, bounds, types)
-        return self.iter_pairs(scores, group)
+        # with gradients, though none are needed: autocast may keep weights that it has converted
+        # without them, and give these to the pair scorer, which learns them
+        return self.iter_pairs(self.prepare(inputs, bounds, types), group)
 
     @torch.no_grad()
     def iter_pairs(

@@ -150,7 +150,7 @@ def encode(model: Model, sentences: Sequence[Words], word_vectors: WordVectors) 
     counts = np.zeros((len(sentences), 1))
     for group in bucket_by_length(instances, BATCH_WORDS, window=window):
         batch = collate(group, model.subword_tokenizer, window).to(model.compute.device)
-        with torch.inference_mode(), model.compute.autocast():
+        with torch.no_grad(), model.compute.autocast():
             by_name = {name: rows.float().cpu() for name, rows in word_vectors(batch).items()}
         lengths = [len(instance.tokens) for instance in group]
         ends = list(accumulate(lengths))

@@ -84,6 +84,7 @@ class GoldSpans:
             _attribute_values(layer, scheme.spans, span_ids),
             _attribute_values(layer, scheme.relations, [id for _, id in pairs.values()]),
             None if annotated is None else (True, *self._are_annotated(vocabulary, annotated)),
+            self.clusters(layer, span_index, len(order)),
         )
 
     def label_parts(self, label: str) -> Sequence[str]:
@@ -94,6 +95,12 @@ class GoldSpans:
         """Yield whether each label of the vocabulary was annotated."""
         for label in vocabulary.spans:
             yield annotated.issuperset(self.label_parts(label))
+
+    def clusters(
+        self, layer: Layer, span_index: Mapping[str, int], num_spans: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the clusters of each span, whose members are all pairs; by default none."""
+        return ()
 
     def pairs(
         self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary

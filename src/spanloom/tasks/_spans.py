@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class SpanGold:
     is a span whose label is unknown. What words or vocabulary cannot express is left out, so it
     counts as missed. Attribute values are those of each span and of each pair
     (``annotation.attributes.rows``), None if the task has no attributes. ``annotated_labels`` tells
-    of "none" and each label whether it was annotated; None if all were.
+    of "none" and each label whether it was annotated; None if all were. ``clusters`` are those of
+    each span: any two spans of a cluster are a pair of label 1, which ``pairs`` need not list.
     """
 
     spans: tuple[tuple[int, int, int], ...] = ()
@@ -34,6 +35,7 @@ class SpanGold:
     attribute_values: tuple[tuple[int, ...], ...] | None = None
     pair_attribute_values: tuple[tuple[int, ...], ...] | None = None
     annotated_labels: tuple[bool, ...] | None = None
+    clusters: tuple[tuple[int, ...], ...] = ()
 
     def __len__(self) -> int:
         """Return the number of spans to learn from."""
@@ -132,6 +134,8 @@ def collate_gold(instances: Sequence[Instance], gold: Mapping[int, SpanGold]) ->
             (index_of[i], index_of[j], label)
             for i, j, label in (all_pairs[row] for row in pair_rows)
         ]
+        if document_gold.clusters:
+            pairs += _cluster_pairs(document_gold.clusters, index_of)
         if document_gold.attribute_values:
             values += [document_gold.attribute_values[row] for row in rows]
         if document_gold.pair_attribute_values:
@@ -144,6 +148,22 @@ def collate_gold(instances: Sequence[Instance], gold: Mapping[int, SpanGold]) ->
         torch.tensor(pair_values) if pair_values else None,
         _label_mask(instances, gold),
     )
+
+
+def _cluster_pairs(
+    clusters: Sequence[Sequence[int]], index_of: Mapping[int, int]
+) -> list[tuple[int, int, int]]:
+    """Return the pairs of an instance's spans that share a cluster, in order.
+
+    ``index_of`` has the rows of these spans in order. In a whole document they would be as many as
+    the square of its mentions.
+    """
+    members: dict[int, list[int]] = {}
+    for row, index in index_of.items():
+        for cluster in clusters[row]:
+            members.setdefault(cluster, []).append(index)
+    pairs = {pair for indices in members.values() for pair in combinations(indices, 2)}
+    return [(*pair, 1) for pair in sorted(pairs)]
 
 
 def _label_mask(

@@ -8,7 +8,7 @@ are measured as CoNLL-2012 does (``metrics.clusters``).
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from math import comb
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -156,17 +156,24 @@ class MentionGold:
 
 @dataclass(frozen=True, slots=True)
 class GoldClusters(GoldSpans):
-    """Mentions, and pairs of coreferent mentions."""
+    """Mentions and their clusters: all earlier mentions of a cluster are antecedents."""
+
+    def clusters(
+        self, layer: Layer, span_index: Mapping[str, int], num_spans: int
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the clusters of each mention: several, where spans on the same words have some."""
+        clusters_of: list[dict[int, None]] = [{} for _ in range(num_spans)]
+        for number, cluster in enumerate(connected_spans(layer)):
+            for id in cluster:
+                if id in span_index:
+                    clusters_of[span_index[id]][number] = None
+        return tuple(map(tuple, clusters_of))
 
     def pairs(
         self, layer: Layer, span_index: Mapping[str, int], vocabulary: Vocabulary
     ) -> GoldPairs:
-        """Return (antecedent, mention) for all earlier mentions of a cluster."""
-        pairs: GoldPairs = {}
-        for cluster in connected_spans(layer):
-            mentions = sorted({span_index[id] for id in cluster if id in span_index})
-            pairs |= dict.fromkeys(combinations(mentions, 2), (1, ""))
-        return pairs
+        """Return no pairs, as clusters say which there are."""
+        return {}
 
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
         """Return labels of mentions that train did not have; those of links do not matter."""
@@ -250,7 +257,7 @@ class CoreferenceTask(SpanRelationTask):
     ) -> list[str]:
         """Report how much there is to learn from; links may cross sentences."""
         mentions = sum(len(document.mentions.spans) for document in gold.values())
-        links = sum(len(document.mentions.pairs) for document in gold.values())
+        links = sum(_num_links(document.mentions) for document in gold.values())
         counts = (
             quantity(len(gold), "document"),
             quantity(mentions, "mention"),
@@ -293,9 +300,8 @@ class CoreferenceTask(SpanRelationTask):
         self, instances: Sequence[Instance], gold: Mapping[int, Any]
     ) -> SpanTargets:
         """Collate the gold of a batch of instances, with speakers and genres of all words."""
-        targets = collate_gold(
-            instances, {key: document.mentions for key, document in gold.items()}
-        )
+        keys = {instance.document for instance in instances}
+        targets = collate_gold(instances, {key: gold[key].mentions for key in keys})
         if not (self.use_speakers or self.genres):
             return targets
         speaker_ids: list[int] = []
@@ -308,6 +314,12 @@ class CoreferenceTask(SpanRelationTask):
             torch.tensor(speaker_ids, dtype=torch.long), torch.tensor(genre_ids, dtype=torch.long)
         )
         return replace(targets, features=features)
+
+
+def _num_links(mentions: SpanGold) -> int:
+    """Return how many pairs of mentions are of one cluster."""
+    sizes = Counter(cluster for clusters in mentions.clusters for cluster in clusters)
+    return sum(comb(size, 2) for size in sizes.values())
 
 
 def _infer_vocabulary(options: MentionOptions, layer: str, train: TrainDocuments) -> dict[str, Any]:

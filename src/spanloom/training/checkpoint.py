@@ -77,7 +77,7 @@ class Progress:
         self.global_step += 1
         self.words += words
         self.pieces += pieces
-        for task in set(tasks):
+        for task in dict.fromkeys(tasks):
             self.task_updates[task] = self.task_updates.get(task, 0) + 1
 
     def improves(self, task: str, value: float) -> bool:

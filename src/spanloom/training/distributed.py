@@ -11,7 +11,7 @@ from accelerate.utils import InitProcessGroupKwargs, broadcast_object_list
 from torch import Tensor, nn
 from torch.distributed import all_reduce
 
-from spanloom.errors import TrainingError
+from spanloom.errors import NameNotFound, TrainingError
 
 _PATIENCE = timedelta(days=1)  # until others are here: the first alone scores dev and tunes biases
 _SHORT = 2**15  # elements of a tensor that is not worth a message of its own
@@ -21,7 +21,12 @@ class ProcessGroup:
     """This process's rank and device, and sums over all processes."""
 
     def __init__(self, device: str | None = None) -> None:
-        """``device`` "cpu" keeps a run off a GPU that is there."""
+        """``device`` "cpu" keeps a run off a GPU that is there; raises ``NameNotFound`` for others.
+
+        Which GPU is used follows from the local rank.
+        """
+        if device not in (None, "cpu", "cuda"):
+            raise NameNotFound("device to train on", device, ("cpu", "cuda"))
         if not torch.distributed.is_initialized():
             # else accelerate keeps the device of an earlier run of this process
             AcceleratorState._reset_state(reset_partial_state=True)
@@ -88,6 +93,16 @@ class ProcessGroup:
         with _together():
             broadcast_object_list(values)
         return values[0]
+
+    def share(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Copy the first process's parameters to all."""
+        if self.world_size == 1:
+            return
+        tensors = [parameter.data for parameter in parameters]
+        if not self.is_first:
+            for tensor in tensors:
+                tensor.zero_()
+        self.sum_in_place(tensors)
 
     def wait(self) -> None:
         """Go on when all are here."""

@@ -91,8 +91,10 @@ class GradientSum:
         for collated in batches:
             for name, targets in collated.targets.items():
                 counts[name] += self.model.tasks[name].count_items(collated.batch, targets)
-        sums = self.processes.sum(torch.tensor([*counts.values()]).to(self.processes.device))
-        return {name: max(1, count) for name, count in zip(counts, sums.tolist(), strict=True)}
+        if self.processes.world_size > 1:
+            own = torch.tensor([*counts.values()]).to(self.processes.device)
+            counts = dict(zip(counts, self.processes.sum(own).tolist(), strict=True))
+        return {name: max(1, count) for name, count in counts.items()}
 
     def _backward(
         self, group: Sequence[CollatedBatch], num_items: Mapping[str, int]

@@ -25,11 +25,12 @@ MeanLoss = Callable[[], Tensor]  # of a batch, with the biases as they are
 
 def fit_initial_biases(
     model: Model, prepared: PreparedData, names: Collection[str], epoch: Iterable[Update]
-) -> None:
+) -> list[nn.Parameter]:
     """Fit the output biases of the heads of tasks to the first batches that each has in an epoch.
 
-    All processes read the same batches, so the biases are the same on all of them.
+    Returns the biases. All processes read the same batches.
     """
+    fitted: list[nn.Parameter] = []
     model.network.eval()
     batches = [batch for update in epoch for batch in update]
     for name in names:
@@ -37,6 +38,8 @@ def fit_initial_biases(
         own = [batch for batch in batches if name in batch.tasks][:_BATCHES]
         if biases:
             _minimize(list(_mean_losses(model, prepared, name, own)), biases)
+            fitted += biases
+    return fitted
 
 
 def _mean_losses(

@@ -82,7 +82,8 @@ class Run:
         if resumed:
             self._resume(state)
         elif self.processes.is_first:
-            shutil.rmtree(self.folder / OWN, ignore_errors=True)  # of a run before
+            for name in (STATE, OWN):  # of a run before; first what --resume would go on from
+                shutil.rmtree(self.folder / name, ignore_errors=True)
         with defer_interrupt(patient=self.processes.world_size > 1) as self.interrupt:
             for number in range(self.progress.stage, len(self.recipe.stages)):
                 if not resumed:
@@ -217,8 +218,12 @@ class StageTrainer:
         )
 
     def fit_biases(self, names: Collection[str]) -> None:
-        """Fit the output biases of the new heads of some tasks to a few batches."""
-        fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch())
+        """Fit the output biases of the new heads of some tasks to a few batches.
+
+        All processes take those of the first, as GPUs add up in no fixed order.
+        """
+        biases = fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch())
+        self.processes.share(biases)
 
     def draw_epoch(self) -> list[batch_schedule.Update]:
         """Return the updates of the current epoch."""

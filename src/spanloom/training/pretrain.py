@@ -37,7 +37,7 @@ from spanloom.training import masked_lm_weights, text_data, utilization
 from spanloom.training.checkpoint import Progress
 from spanloom.training.metrics_log import Log
 from spanloom.training.progress_line import LogIntervals
-from spanloom.training.train import run_folder, train
+from spanloom.training.train import refuse_foreign, run_folder, train
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 _MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
@@ -67,6 +67,7 @@ def pretrain(
     Raises what ``train`` does, and ``RecipeError`` for other tasks or another trunk.
     """
     check(plan)
+    refuse_foreign(out)
     model_dir = run_folder(out) / _MODEL
     progress = train(plan, model_dir, log, resume=resume, pace=pace, device=device)
     model = serialization.load(model_dir, device="cpu", precision="fp32")

@@ -51,6 +51,16 @@ def run_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.run")
 
 
+def refuse_foreign(out: Path) -> None:
+    """Raise ``StorageError`` if a model could not be written to ``out``."""
+    if not os.path.lexists(out):
+        return
+    if not out.is_dir() or out.is_symlink():
+        raise StorageError(f"{out}: expected a folder or nothing, something else is there")
+    if any(out.iterdir()) and not (out / MANIFEST).is_file():
+        raise StorageError(f"{out}: is no model of ours and is not empty; choose another folder")
+
+
 def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedData]:
     """Read the data and build an untrained model, on a pre-trained encoder or an earlier model.
 
@@ -133,6 +143,7 @@ def train(
     ``DataError``, ``FormatError``, ``ModelError``, ``RecipeError``, ``StorageError`` and
     ``TrainingError``; on Ctrl-C and SIGTERM ``KeyboardInterrupt``, after a checkpoint ``Stopped``.
     """
+    refuse_foreign(out)
     processes = ProcessGroup(device)
     run_dir = run_folder(out)
     run_dir.mkdir(parents=True, exist_ok=True)

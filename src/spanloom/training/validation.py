@@ -58,7 +58,7 @@ class TrainingPredictor:
             batch = collate(group, model.subword_tokenizer, window)
             batch, masked = used.mask_inputs(batch, group, model.subword_tokenizer, 0)
             targets = (masked or used.collate_targets(group, gold)).to(device)
-            with torch.inference_mode(), model.compute.autocast():
+            with torch.no_grad(), model.compute.autocast():
                 batch = batch.to(device)
                 inputs = model.network.head_inputs(batch, [task])[task]
                 losses = used.loss(model.network.head(task), inputs, batch, targets)

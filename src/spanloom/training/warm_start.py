@@ -16,7 +16,7 @@ from spanloom.errors import ModelError
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.model.network import differing, shapes_of
-from spanloom.model.plan import SEPARATE, Plan, TaskPlan
+from spanloom.model.plan import SEPARATE, EmbedderPlan, Plan, TaskPlan
 from spanloom.model.precision import compute
 from spanloom.nn.corpus_vectors import CorpusVectors
 
@@ -51,6 +51,8 @@ def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
             f"expected the embedders of {recipe.init_from}, {available}, got {expected_names}"
         )
     trunk = []
+    for embedder, before in zip(plan.embedders, earlier.plan.embedders, strict=True):
+        _check_same_files(embedder, before, recipe.init_from)
     for embedder, source in zip(plan.embedders, earlier.network.trunk, strict=True):
         part = embedder.type.restore(embedder.options, cast(Embedder, source).extra_files())
         for name, expected, got in differing(shapes_of(source), shapes_of(part)):
@@ -61,6 +63,16 @@ def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
         part.load_state_dict(source.state_dict())
         trunk.append(part)
     return trunk
+
+
+def _check_same_files(embedder: EmbedderPlan, before: EmbedderPlan, model: str | None) -> None:
+    """Raise ``RecipeError`` if an embedder names other files than those that it was made from."""
+    for key in embedder.type.file_options:
+        got, expected = getattr(embedder.options, key), getattr(before.options, key)
+        if got != expected:
+            raise embedder.location.location_of(key).error(
+                f"expected {expected!r}, as in {model}, which it goes on from, got {got!r}"
+            )
 
 
 def inherit(model: Model, earlier: Model) -> list[str]:
