@@ -27,14 +27,15 @@ def lanes(fake):
 def asked(lanes):
     """Return a function that sends a request: ``asked(path, body)`` posts, ``asked(path)`` gets.
 
-    A body of bytes is sent unchanged; ``about`` and ``token`` configure the application.
+    A body of bytes is sent unchanged; ``about``, ``token`` and ``is_local`` configure the
+    application.
     """
 
     usual = application(lanes, ABOUT)
 
-    def ask(path, body=None, *, about=ABOUT, token=None, **how):
-        special = about is not ABOUT or token is not None
-        app = application(lanes, about, token=token) if special else usual
+    def ask(path, body=None, *, about=ABOUT, token=None, is_local=False, **how):
+        special = about is not ABOUT or token is not None or is_local
+        app = application(lanes, about, token=token, is_local=is_local) if special else usual
         return asyncio.run(_asked(app, path, body, how))
 
     return ask

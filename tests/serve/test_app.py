@@ -38,6 +38,24 @@ def test_no_other_origin_is_let_in(asked):
     assert "access-control-allow-origin" not in reply.headers
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *[(name, 200) for name in ("localhost", "localhost:8000", "127.0.0.1:80", "[::1]:8000")],
+        *[(name, 200) for name in ("app.localhost:1", "192.168.0.7")],
+        *[(name, 421) for name in ("evil.example", "evil.example:8000", "localhost.evil.example")],
+        *[(name, 421) for name in ("[", "127.0.0.1.evil.example", "a b", ":8000")],
+    ],
+)
+def test_a_local_server_answers_to_its_own_names_alone(asked, host, status):
+    headers = {"host": host}
+    assert asked("/v1/model", is_local=True, headers=headers).status_code == status
+    assert asked("/v1/annotate", BODY, is_local=True, headers=headers).status_code == status
+    assert asked("/v1/model", headers=headers).status_code == 200
+    allowed = headers | {"authorization": "Bearer secret"}
+    assert asked("/v1/model", is_local=True, token="secret", headers=allowed).status_code == 200
+
+
 @pytest.mark.parametrize("said", [None, "", "Bearer", "Bearer wrong", "secret", "Bearer secret "])
 def test_without_the_token_nothing_is_told(asked, said):
     headers = {} if said is None else {"authorization": said}

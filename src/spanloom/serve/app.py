@@ -1,6 +1,6 @@
 """The endpoints of the HTTP API and of the page for browsers, as an ASGI application.
 
-RequestMetrics ▶ SecurityHeaders ▶ Problems ▶ Access (with a token) ▶ BodyReader ▶
+RequestMetrics ▶ SecurityHeaders ▶ Problems ▶ Access (with a token) or LocalNames ▶ BodyReader ▶
 LoadShedding ▶ HeadAsGet ▶ FastAPI's routes ▶ the queues
 """
 
@@ -28,6 +28,7 @@ from spanloom.serve.middleware import (
     BodyReader,
     HeadAsGet,
     LoadShedding,
+    LocalNames,
     Problems,
     SecurityHeaders,
     busy,
@@ -149,10 +150,12 @@ def application(
     limits: Limits = Limits(),
     *,
     token: str | None = None,
+    is_local: bool = False,
 ) -> ASGIApp:
     """Return the server as an ASGI application; the caller starts and ends ``lanes``.
 
-    With a ``token``, only requests that send it are answered.
+    With a ``token``, only requests that send it are answered; without one, a server that
+    ``is_local`` answers only those for this machine by its own name or address.
     """
     service = Service(lanes, model, limits)
     api = FastAPI(
@@ -172,6 +175,8 @@ def application(
     inner: ASGIApp = BodyReader(LoadShedding(HeadAsGet(api), lanes, openapi.MODEL_PATHS), limits)
     if token is not None:
         inner = Access(inner, token, openapi.OPEN_PATHS)
+    elif is_local:
+        inner = LocalNames(inner)
     outer = RequestMetrics(SecurityHeaders(Problems(inner)), openapi.PATHS)
     api.include_router(_state_routes(service, outer))
     api.include_router(_page_routes(api))

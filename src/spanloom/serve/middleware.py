@@ -5,7 +5,9 @@ import hmac
 import logging
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from ipaddress import ip_address
 from itertools import cycle
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -134,6 +136,31 @@ class Access(HttpMiddleware):
             challenge = {"WWW-Authenticate": "Bearer"}
             raise Problem(401, expected, location="header authorization", headers=challenge)
         await self.app(scope, receive, send)
+
+
+class LocalNames(HttpMiddleware):
+    """Accepts requests for ``localhost`` or an address; raises ``Problem`` 421 for other names.
+
+    The page of another site, whose name its owner lets point to this machine, would else be of the
+    server's own origin, and could read its replies (DNS rebinding).
+    """
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Process one HTTP request."""
+        host = Headers(scope=scope).get("host", "")
+        if host and not _is_local(host):
+            expected = "expected localhost or an address; a server with a token answers to any name"
+            raise Problem(421, f"{expected}, got {host[:60]!r}", location="header host")
+        await self.app(scope, receive, send)
+
+
+def _is_local(host: str) -> bool:
+    """Return whether a host with or without a port is this machine's own name, or an address."""
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or name.endswith(".localhost") or ip_address(name) is not None
+    except ValueError:
+        return False
 
 
 class BodyReader(HttpMiddleware):

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from types import FrameType
 from typing import Any
 
@@ -73,7 +74,9 @@ def start(
         os._exit(_KILLED)
 
     lanes = Lanes(*engines, queue_limits(limits), die)
-    server = create_server(application(lanes, hello.model, limits, token=token), limits, times)
+    is_local = ip_address(listener.getsockname()[0]).is_loopback
+    app = application(lanes, hello.model, limits, token=token, is_local=is_local)
+    server = create_server(app, limits, times)
     server.on_late, server.on_stuck = lanes.abort, kill
     with lanes:
         run(server, listener)
