@@ -167,11 +167,20 @@ def test_fresh_ids_go_on_after_the_highest():
             ),
             "roles",
         ),
+        (Layer(MAIN, notes=(Note("#1", "N", "a b", "x"),)), "target without blanks, got 'a b'"),
+        (Layer(MAIN, notes=(Note("#1", "N", "", "x"),)), "target without blanks, got ''"),
+        (Layer(MAIN, notes=(Note("#1", "N", "T1\nT2\tA 0 1", "x"),)), "target without blanks"),
     ],
 )
 def test_what_brat_would_refuse_is_not_written(layer, message):
     with pytest.raises(DocumentError, match=message):
         write.dumps(Document("ab", (layer,), "doc"))
+
+
+@pytest.mark.parametrize("target", ["T9", "*1", "x"])
+def test_a_note_on_a_missing_annotation_is_written(target):
+    document = Document("ab", (Layer(MAIN, notes=(Note("#1", "N", target, "x"),)),))
+    assert comparable(_again(document).document) == comparable(document)
 
 
 def test_given_words_go_to_a_file_of_their_own_unless_others_refer_to_them():

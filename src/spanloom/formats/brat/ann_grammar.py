@@ -34,6 +34,7 @@ from spanloom.formats.brat.offsets import TextBound
 from spanloom.formats.brat.spelling import read_key, read_name, read_text, read_type
 
 ID = re.compile(r"([A-Za-z]+|#[A-Za-z]*)([0-9]++)[^\s:]*")
+TARGET = re.compile(r"[^ \t\r\n]+")  # of a note: any word, for its annotation may be missing
 KINDS = "T (span), R (relation), E (event), A or M (attribute), N (normalization), # (note), *"
 _BOUND = re.compile(r"([^ ]+) (-?[0-9]{1,18} -?[0-9]{1,18}(?:;-?[0-9]{1,18} -?[0-9]{1,18})*) *")
 _RELATION = re.compile(r"([^ ]+) +([^ :]+):([^ :]+) +([^ :]+):([^ :]+) *")
@@ -156,7 +157,7 @@ def _parse_note(key: str, body: str, text: str | None) -> ParsedLine | str:
     parts = body.split(" ")
     while parts and not parts[-1]:
         parts.pop()
-    if len(parts) != 2 or not all(parts):
+    if len(parts) != 2 or not parts[0] or not TARGET.fullmatch(parts[1]):
         return "expected 'Type T1' and, after a tab, the note"
     layer, label = read_type(parts[0])
     return ParsedLine(Note(key, label, parts[1], read_text(text or "")), layer)

@@ -15,6 +15,7 @@ from spanloom.document import (
     Document,
     Equivalence,
     Event,
+    Note,
     Relation,
     Source,
     SourceLine,
@@ -22,7 +23,7 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError
 from spanloom.formats.brat import queries, sidecar
-from spanloom.formats.brat.ann_grammar import ID, needs, rename_ids
+from spanloom.formats.brat.ann_grammar import ID, TARGET, needs, rename_ids
 from spanloom.formats.brat.ann_writer import LETTERS, AnnWriter
 from spanloom.formats.brat.layers import layer_from
 from spanloom.formats.brat.lookup import Lookup
@@ -225,5 +226,8 @@ def _check_annotation(annotation: Annotation, layer: str, lookup: Lookup, docume
             raise DocumentError(f"{document}: {annotation.id}: {problem}")
         case Equivalence(members=()):
             raise DocumentError(f"{document}: {annotation.id}: expected members, got none")
+        case Note(target=target) if not TARGET.fullmatch(target):
+            problem = f"expected a target without blanks, got {target!r:.60}"
+            raise DocumentError(f"{document}: {annotation.id}: {problem}")
         case _:
             pass
