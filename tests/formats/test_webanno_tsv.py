@@ -12,6 +12,7 @@ from spanloom.annotation.comparable import comparable
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats._document_builder import with_words
+from spanloom.formats._webanno_text import UnitOffsets
 from spanloom.formats.webanno_tsv import KIND, dumps, loads
 from spanloom.tokenization import word_tokenizer
 
@@ -167,6 +168,24 @@ def test_errors_say_where_and_what(old, new, line, problem):
     assert old in DEPENDENCIES
     with pytest.raises(FormatError, match=rf"in\.tsv:{line}: .*{problem}"):
         list(loads(DEPENDENCIES.replace(old, new, 1), path="in.tsv"))
+
+
+def test_a_small_file_does_not_become_a_large_document():
+    """Blanks between sentences are counted over the whole file."""
+    lines = HEAD + "\n\n#Text=Ada\n1-1\t{0}-{1}\tAda\t\n\n"
+    (document,) = loads(lines.format(500, 503))
+    assert document.text == " " * 500 + "Ada"
+    problem = "expected a sentence at an offset in 0..100120, got one at 900000"
+    with pytest.raises(FormatError, match=rf"in\.tsv:10: {problem}"):
+        list(loads(2 * lines.format(900_000, 900_003), path="in.tsv"))
+
+
+@given(st.text("a\n\U0001f600"))
+def test_offsets_count_utf16_units(text):
+    ends = [len(text[:point].encode("utf-16-le")) // 2 for point in range(len(text) + 1)]
+    offsets = UnitOffsets(text)
+    for offset in range(-1, ends[-1] + 2):
+        assert offsets.point(offset) == (ends.index(offset) if offset in ends else -1)
 
 
 def test_damaged_samples():

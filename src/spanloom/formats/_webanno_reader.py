@@ -26,6 +26,7 @@ from spanloom.formats._webanno_schema import (
     parse_type,
     unescape,
 )
+from spanloom.formats._webanno_text import Gaps, SentencePlacer, UnitOffsets, num_units
 
 _ROW = re.compile(r"([0-9]{1,9}-[0-9]{1,9})(\.[0-9]{1,9})?\t([0-9]{1,9})-([0-9]{1,9})\t(.*)")
 _REFERENCE = re.compile(r"([0-9]+-[0-9]+(?:\.[0-9]+)?)(?:\[([0-9]{1,9})_([0-9]{1,9})\])?")
@@ -65,13 +66,13 @@ class _Annotation:
     id: str = ""
 
 
-def read_document(block: Sequence[Line], number: int, path: str) -> Document:
+def read_document(block: Sequence[Line], number: int, path: str, gaps: Gaps) -> Document:
     """Return the document of some lines; raises ``FormatError`` with the line."""
     reader = _Reader(path, DocumentBuilder(default_name(number)))
     for line in block:
         with errors_at(path, line.number):
             reader.add_line(line)
-    return reader.build(block[0].number)
+    return reader.build(block[0].number, gaps)
 
 
 class _Reader:
@@ -125,17 +126,18 @@ class _Reader:
         is_part = part is not None
         return _Row(line.number, name + (part or ""), is_part, int(start), int(end), form, cells)
 
-    def build(self, first_line: int) -> Document:
+    def build(self, first_line: int, gaps: Gaps) -> Document:
         """Return the document; raises ``FormatError``."""
         with errors_at(self.path, first_line):
             if self.header and self.header[0].startswith(FORMAT):
                 self.builder.meta.append((META, "\n".join(self.header)))
-            text, offset_of = self._build_text()
+            text = self._build_text(gaps)
+            offsets = UnitOffsets(text)
             self.builder.add_text(text)
             for layer in (WORDS, SENTENCES, *(type_.layer for type_ in self.types)):
                 self.builder.layer(layer)
         rows = [row for sentence in self.sentences for row in sentence.rows]
-        bounds = [self._bounds(row, text, offset_of) for row in rows]
+        bounds = [self._bounds(row, text, offsets) for row in rows]
         first = 0
         for sentence in self.sentences:
             last = first + len(sentence.rows)
@@ -146,30 +148,22 @@ class _Reader:
         with errors_at(self.path, first_line):
             return self.builder.build()
 
-    def _build_text(self) -> tuple[str, dict[int, int]]:
-        """Return the text, and the code point at each offset in UTF-16 units."""
-        pieces: list[str] = []
-        size = 0
+    def _build_text(self, gaps: Gaps) -> str:
+        """Return the text, the sentences at the offsets of their words."""
+        placer = SentencePlacer(gaps)
         for sentence in self.sentences:
+            start = None
+            if sentence.rows:
+                before = sentence.text.find(unescape(sentence.rows[0].form))
+                start = sentence.rows[0].start - num_units(sentence.text[: max(0, before)])
             with errors_at(self.path, sentence.line):
-                start = size + bool(pieces)
-                if sentence.rows:
-                    before = sentence.text.find(unescape(sentence.rows[0].form))
-                    start = sentence.rows[0].start - _units(sentence.text[: max(0, before)])
-                gap = start - size
-                if not 0 <= gap <= 10_000_000:
-                    raise ValueError(f"expected a sentence from {size} on, got one at {start}")
-                pieces.append(("\n" if pieces else " ") * min(gap, 1) + " " * (gap - 1))
-                pieces.append(sentence.text)
-                size = start + _units(sentence.text)
-        text = "".join(pieces)
-        ends = accumulate((_units(character) for character in text), initial=0)
-        return text, {offset: point for point, offset in enumerate(ends)}
+                placer.add(sentence.text, start)
+        return placer.text()
 
-    def _bounds(self, row: _Row, text: str, offset_of: dict[int, int]) -> tuple[int, int]:
+    def _bounds(self, row: _Row, text: str, offsets: UnitOffsets) -> tuple[int, int]:
         """Return the characters of a row; raises ``FormatError`` if they are not its form."""
         with errors_at(self.path, row.line):
-            start, end = offset_of.get(row.start, -1), offset_of.get(row.end, -1)
+            start, end = offsets.point(row.start), offsets.point(row.end)
             covered = text[start:end] if 0 <= start <= end else ""
             is_empty = row.is_part and 0 <= start == end
             if covered not in (row.form, unescape(row.form)) or not (covered or is_empty):
@@ -392,8 +386,3 @@ def _follows(
     is_next = all(words[row] in (before, word) for row in range(before, word))
     at_border = bounds[previous][1] == bounds[before][1] and bounds[index][0] == bounds[word][0]
     return is_next and at_border
-
-
-def _units(text: str) -> int:
-    """Return the length of a text in UTF-16 units."""
-    return len(text) + sum(character > "\uffff" for character in text)

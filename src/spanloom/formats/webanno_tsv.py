@@ -31,6 +31,7 @@ from spanloom.formats._base import Format
 from spanloom.formats._text import Line, lines
 from spanloom.formats._webanno_reader import read_document
 from spanloom.formats._webanno_schema import FORMAT
+from spanloom.formats._webanno_text import Gaps
 from spanloom.formats._webanno_writer import write_document
 
 _ANY_VERSION = FORMAT.removesuffix("3")  # the reader tells that it reads 3 alone
@@ -39,12 +40,13 @@ _ANY_VERSION = FORMAT.removesuffix("3")  # the reader tells that it reads 3 alon
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield the documents; raises ``FormatError`` with the line."""
     block: list[Line] = []
+    gaps = Gaps(text)
     number = 0
     for line in lines(text.removeprefix("\ufeff")):
         if line.text.startswith(FORMAT):
             if block:
                 number += 1
-                yield read_document(block, number, path)
+                yield read_document(block, number, path, gaps)
             block = [line]
         elif block:
             block.append(line)
@@ -52,7 +54,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
             expected = f"expected {FORMAT}, got {line.text!r:.60}"
             raise FormatError(path, line.number, expected)
     if block:
-        yield read_document(block, number + 1, path)
+        yield read_document(block, number + 1, path, gaps)
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
