@@ -102,6 +102,13 @@ def test_commonsenseqa_has_a_choice_a_line_and_the_right_one_answers():
     assert commonsenseqa.dumps([first, second]) == commonsenseqa.KIND.example
 
 
+def test_commonsenseqa_tells_choices_of_the_same_text_apart():
+    text = commonsenseqa.KIND.example.replace('"desk"', '"a wide valley"', 1)
+    first, _ = commonsenseqa.loads(text)
+    assert [span.start for span in first["answers"].spans] == [14]
+    assert commonsenseqa.dumps(commonsenseqa.loads(text)) == text
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

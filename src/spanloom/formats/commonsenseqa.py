@@ -19,7 +19,7 @@ from typing import Any
 
 from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
-from spanloom.document import Document, Query
+from spanloom.document import Document, Fragment, Query
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, id_in_file
 from spanloom.formats._json import a_list, a_string, an_object, only, parse_json, value_of
@@ -86,13 +86,14 @@ def _document(record: dict[str, Any], names: Names) -> Document:
 
 def _records(document: Document) -> Iterator[dict[str, Any]]:
     """Yield the record of each query."""
-    choices = [line for line in document.text.splitlines() if line.strip()]
+    bounds = [*_choices(document.text)]
+    choices = [document.text[start:end] for start, end in bounds]
     meta = dict(document.meta)
     labels = _labels(meta.get(LABELS, ""), len(choices))
     spans_of = answers(document, LAYER) if document.has_layer(LAYER) else {}
     for query in document.queries if choices else ():
-        texts = [document.text[span.start : span.end] for span in spans_of.get(query.id, ())]
-        right = [label for label, text in zip(labels, choices, strict=True) if text in texts]
+        gold = {span.fragments for span in spans_of.get(query.id, ())}
+        right = [label for label, choice in zip(labels, bounds, strict=True) if (choice,) in gold]
         question: dict[str, Any] = {CONCEPT: meta[CONCEPT]} if CONCEPT in meta else {}
         question["choices"] = [
             {"label": label, "text": text} for label, text in zip(labels, choices, strict=True)
@@ -100,6 +101,16 @@ def _records(document: Document) -> Iterator[dict[str, Any]]:
         question["stem"] = query.prompt
         record: dict[str, Any] = {_KEY: right[0]} if right else {}
         yield record | {"id": id_in_file(document), "question": question}
+
+
+def _choices(text: str) -> Iterator[Fragment]:
+    """Yield the bounds of each line that is not blank, without its line break."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        (choice,) = line.splitlines()
+        if choice.strip():
+            yield start, start + len(choice)
+        start += len(line)
 
 
 def _labels(stored: str, size: int) -> list[str]:
