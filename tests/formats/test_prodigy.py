@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.annotation.text_pairs import classification_of
+from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats.prodigy import KIND, dumps, loads
 
@@ -34,6 +35,25 @@ def test_ends_of_relations_may_be_tokens():
     spans = {span.id: span for span in document["entities"].spans}
     ends = [document.text_of(spans[end]) for end in (relation.head, relation.tail)]
     assert ends == ["met", "Ada"]
+
+
+def test_ends_of_relations_are_told_apart_by_their_labels():
+    spans = (
+        Span("T1", "PER", ((0, 3),)),
+        Span("T2", "ARTIST", ((0, 3),)),
+        Span("T3", "X", ((4, 5),)),
+    )
+    links = [Relation(f"R{n}", "r", "T3", f"T{n}") for n in (1, 2)]
+    text = dumps([Document("Ada x", (Layer("entities", spans, tuple(links)),))])
+    (document,) = loads(text)
+    label_of = {span.id: span.label for span in document["entities"].spans}
+    ends = [label_of[relation.tail] for relation in document["entities"].relations]
+    assert ends == ["PER", "ARTIST"]
+    assert dumps([document]) == text
+    (document,) = loads(
+        text.replace('"label": "PER"}, "label": "r"', '"label": "Y"}, "label": "r"')
+    )
+    assert len(document["entities"].spans) == 3  # the bounds alone tell
 
 
 def test_what_was_not_accepted_is_no_annotation():

@@ -36,6 +36,7 @@ from spanloom.formats._json import (
 from spanloom.formats._text import errors_at
 
 ENTITIES, CLASSES = "entities", "label"  # layers
+TOKEN = "token"  # label of a relation's end that has none
 BINARY = "prodigy"  # in meta: a line with one label that was accepted
 
 _ACCEPTED = "accept"
@@ -78,20 +79,20 @@ def _add_annotations(
     builder: DocumentBuilder, text: str, tokens: list[Fragment], record: JsonObject
 ) -> None:
     """Add what was accepted; raises ``ValueError``."""
-    span_of: dict[Fragment, str] = {}
+    span_of: dict[tuple[Fragment, str | None], str] = {}  # None: by bounds alone
     if "spans" in record or "relations" in record:
         builder.layer(ENTITIES)
     for entry in map(an_object, a_list(record.get("spans", []))):
-        bounds = _bounds(text, entry)
-        span_of[bounds] = builder.span(ENTITIES, a_string(value_of(entry, "label")), bounds)
+        bounds, label = _bounds(text, entry), a_string(value_of(entry, "label"))
+        span_of[bounds, label] = span_of[bounds, None] = builder.span(ENTITIES, label, bounds)
     for entry in map(an_object, a_list(record.get("relations", []))):
         ends = []
         for key in ("head", "child"):
             bounds = _end_bounds(text, tokens, entry, key)
-            if bounds not in span_of:
-                label = an_object(entry.get(f"{key}_span") or {}).get("label") or "token"
-                span_of[bounds] = builder.span(ENTITIES, a_string(label), bounds)
-            ends.append(span_of[bounds])
+            label = a_string(an_object(entry.get(f"{key}_span") or {}).get("label") or TOKEN)
+            if (bounds, None) not in span_of:
+                span_of[bounds, None] = builder.span(ENTITIES, label, bounds)
+            ends.append(span_of.get((bounds, label), span_of[bounds, None]))
         builder.relation(ENTITIES, a_string(value_of(entry, "label")), *ends)
     if "accept" in record:
         builder.layer(CLASSES)
