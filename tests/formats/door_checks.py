@@ -1,7 +1,9 @@
 """What the tests of single formats share: damaged samples, real files, drawn documents."""
 
 import random
+import time
 
+from spanloom.document import Document, Layer, Normalization, Relation, Span
 from spanloom.errors import FormatError
 
 PIECES = [
@@ -78,3 +80,20 @@ def written_and_read(form, documents, **options):
     again = list(form.loads(form.dumps(documents, **options), **options))
     chosen = options.get("options", form.options())
     return again, [form.count_lost(each, chosen) for each in documents]
+
+
+def writing_time(form, size):
+    """Return the processor seconds of writing as many relations between as many mentions."""
+    spans = tuple(Span(f"T{n}", "A", ((n, n + 1),)) for n in range(size))
+    relations = tuple(Relation(f"R{n}", "r", "T0", f"T{n}") for n in range(size))
+    concepts = tuple(
+        Normalization(f"N{n}", "Reference", f"T{n}", "PubTator", str(n), "") for n in range(size)
+    )
+    layer = Layer("entities", spans, relations, normalizations=concepts)
+    document = Document("x" * size, (layer,), "d")
+    times = []
+    for _ in range(3):
+        started = time.process_time()
+        assert form.dumps([document]).count("r") >= size
+        times.append(time.process_time() - started)
+    return min(times)

@@ -1,7 +1,7 @@
 """PubTator: mentions of concepts in titles and abstracts, relations between concepts."""
 
 import pytest
-from door_checks import reads_or_refuses, same_again
+from door_checks import reads_or_refuses, same_again, writing_time
 from drawn_documents import documents
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +75,10 @@ def test_the_first_line_is_a_title():
     assert KIND.sniff(SAMPLE, "a.txt")
     assert not KIND.sniff("a|b|c\n", "a.txt")
     assert not KIND.sniff("", "a.txt")
+
+
+def test_many_relations_are_written_in_linear_time():
+    assert writing_time(KIND, 6000) < 9 * writing_time(KIND, 1500)
 
 
 def test_damaged_samples():

@@ -168,7 +168,9 @@ def _format_entities(layer: Layer, words: list[Fragment]) -> JsonObject:
         return {**ends, "head_span": head, "child_span": child, "label": relation.label}
 
     relations = [
-        link(relation) for relation in layer.relations if {relation.head, relation.tail} <= {*spans}
+        link(relation)
+        for relation in layer.relations
+        if {relation.head, relation.tail} <= spans.keys()
     ]
     record: JsonObject = {"spans": [entry(span) for span in spans.values()]}
     return record | ({"relations": relations} if relations else {})

@@ -156,7 +156,7 @@ def _annotation_cells(document: Document, layer: Layer) -> Iterator[list[str]]:
     for relation in layer.relations:
         ends = [concepts.get(end) for end in (relation.head, relation.tail)]
         written = notes.get(relation.id) or "\t".join(_cell(end) for end in ends if end)
-        if all(ends) and {relation.head, relation.tail} <= {*mentions}:
+        if all(ends) and {relation.head, relation.tail} <= mentions.keys():
             yield [_cell(relation.label), written]
 
 
