@@ -42,6 +42,12 @@ def test_files_come_back(text):
     assert same_again(KIND, text)
 
 
+@pytest.mark.parametrize("raw_id", ['"x1"', "-3", "null", "[1]", "1.5"])
+def test_ids_that_are_no_numbers_come_back(raw_id):
+    text = f'{{"id": {raw_id}, "text": "Ada", "label": []}}\n'
+    assert dumps(loads(text)) == text
+
+
 def test_entities_beside_classes_stay_entities():
     classes, entities = next(loads(CLASSES)), Document("Ada", (Layer("entities"),), "3")
     both = [classes, entities]

@@ -36,6 +36,7 @@ from spanloom.formats._text import errors_at
 
 ENTITIES, CLASSES = "entities", "label"  # layers
 ID = "id"  # label of a note with the id of a span or relation
+RAW_ID = "doccano id"  # in meta: an id that is not a number from 0 on, as JSON
 STYLE, LINKED = "doccano", "relations"  # in meta: a line with the key relations
 
 _KEYS = ("id", "text", "label", "entities", "relations")
@@ -73,7 +74,7 @@ def _build_document(record: JsonObject, count: int, names: Names, *, has_classes
     is_named = isinstance(raw_id, int | str) and not isinstance(raw_id, bool)
     builder = names.making(str(raw_id) if is_named else default_name(count))
     if "id" in record and not (type(raw_id) is int and raw_id >= 0):
-        builder.meta.append(("doccano id", json.dumps(raw_id, ensure_ascii=False)))
+        builder.meta.append((RAW_ID, json.dumps(raw_id, ensure_ascii=False)))
     text = a_string(value_of(record, "text"))
     builder.add_text(text)
     if "label" in record:
@@ -139,7 +140,7 @@ def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
     name = id_in_file(document)
     if _NUMBER.fullmatch(name):
         record["id"] = int(name)
-    elif raw_id := json_or_none(meta.get("doccano id", "")):
+    elif raw_id := json_or_none(meta.get(RAW_ID, "")):
         record["id"] = raw_id.value
     record["text"] = document.text
     layer = document[ENTITIES] if document.has_layer(ENTITIES) else Layer(ENTITIES)
@@ -154,7 +155,7 @@ def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
         classes = [span for span in document[CLASSES].spans if span.fragments == (whole,)]
         record["label"] = [span.label for span in classes]
     for key, value in document.meta:
-        if key not in _KEYS and (parsed := json_or_none(value)):
+        if key not in (*_KEYS, RAW_ID) and (parsed := json_or_none(value)):
             record.setdefault(key, parsed.value)
     return record
 
