@@ -42,10 +42,19 @@ def test_files_come_back(text):
     assert same_again(KIND, text)
 
 
-@pytest.mark.parametrize("raw_id", ['"x1"', "-3", "null", "[1]", "1.5"])
-def test_ids_that_are_no_numbers_come_back(raw_id):
+@pytest.mark.parametrize(
+    "raw_id", ['"x1"', "-3", "9223372036854775807", "7" * 300, "null", "[1]", "1.5"]
+)
+def test_ids_of_all_kinds_come_back(raw_id):
     text = f'{{"id": {raw_id}, "text": "Ada", "label": []}}\n'
     assert dumps(loads(text)) == text
+
+
+def test_ids_of_entities_come_back():
+    for old, new in (("7", "-7"), ("9", "9007199254740993000")):
+        text = KIND.example.replace(f'"id": {old}', f'"id": {new}')
+        text = text.replace(f'_id": {old}', f'_id": {new}')
+        assert dumps(loads(text)) == text
 
 
 def test_entities_beside_classes_stay_entities():

@@ -79,6 +79,12 @@ def test_the_sample_comes_back():
     assert same_again(KIND, KIND.example)
 
 
+@pytest.mark.parametrize("task_id", ["0", "-3", "9223372036854775807", "7" * 40])
+def test_ids_of_tasks_come_back(task_id):
+    text = KIND.example.replace('"id": 1,', f'"id": {task_id},', 1)
+    assert dumps(loads(text)) == text
+
+
 @pytest.mark.parametrize(
     ("result", "problem"),
     [

@@ -1,11 +1,15 @@
-"""What formats of annotation tools share: classes of whole texts, JSON values in meta."""
+"""What formats of annotation tools share: classes of whole texts, numbers and JSON in meta."""
 
+import re
 from typing import Any, NamedTuple
 
 from spanloom.document import Fragment
 from spanloom.errors import FormatError
 from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._json import parse_json
+
+# as JSON has it; Python may be set to refuse more digits than 640
+INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 
 
 class JsonValue(NamedTuple):

@@ -14,13 +14,12 @@ Overlapping spans are allowed.
 """
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer, Span
-from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
+from spanloom.formats._annotated_texts import INTEGER, add_class, json_or_none, whole_text
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
@@ -36,11 +35,10 @@ from spanloom.formats._text import errors_at
 
 ENTITIES, CLASSES = "entities", "label"  # layers
 ID = "id"  # label of a note with the id of a span or relation
-RAW_ID = "doccano id"  # in meta: an id that is not a number from 0 on, as JSON
+RAW_ID = "doccano id"  # in meta: an id that is no integer, as JSON
 STYLE, LINKED = "doccano", "relations"  # in meta: a line with the key relations
 
 _KEYS = ("id", "text", "label", "entities", "relations")
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
@@ -73,7 +71,7 @@ def _build_document(record: JsonObject, count: int, names: Names, *, has_classes
     raw_id = record.get("id")
     is_named = isinstance(raw_id, int | str) and not isinstance(raw_id, bool)
     builder = names.making(str(raw_id) if is_named else default_name(count))
-    if "id" in record and not (type(raw_id) is int and raw_id >= 0):
+    if "id" in record and type(raw_id) is not int:
         builder.meta.append((RAW_ID, json.dumps(raw_id, ensure_ascii=False)))
     text = a_string(value_of(record, "text"))
     builder.add_text(text)
@@ -138,7 +136,7 @@ def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
     meta = dict(document.meta)
     record: JsonObject = {}
     name = id_in_file(document)
-    if _NUMBER.fullmatch(name):
+    if INTEGER.fullmatch(name):
         record["id"] = int(name)
     elif raw_id := json_or_none(meta.get(RAW_ID, "")):
         record["id"] = raw_id.value
@@ -195,7 +193,7 @@ def _linked(layer: Layer, spans: list[Span]) -> JsonObject:
 
 
 def _is_id(label: str, text: str) -> bool:
-    return label == ID and _NUMBER.fullmatch(text) is not None
+    return label == ID and INTEGER.fullmatch(text) is not None
 
 
 def _sniff(head: str, name: str) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
-from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
+from spanloom.formats._annotated_texts import INTEGER, add_class, json_or_none, whole_text
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
@@ -42,7 +42,6 @@ CHOICES = "choices"
 TEXT_KEY, CHOICE_LAYERS = "labelstudio text", "labelstudio choices"  # in meta
 
 _REGIONS = ("labels", "hypertextlabels")
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
@@ -182,7 +181,7 @@ def _format_task(document: Document) -> JsonObject:
     for other, value in document.meta:
         if other not in (TEXT_KEY, CHOICE_LAYERS) and (parsed := json_or_none(value)):
             data.setdefault(other, parsed.value)
-    task: JsonObject = {"id": int(name)} if _NUMBER.fullmatch(name) else {}
+    task: JsonObject = {"id": int(name)} if INTEGER.fullmatch(name) else {}
     task["data"] = data
     layers = [layer for layer in document.layers if layer.name not in GIVEN_WORDS]
     if layers:
