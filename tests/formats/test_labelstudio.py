@@ -79,9 +79,15 @@ def test_the_sample_comes_back():
     assert same_again(KIND, KIND.example)
 
 
-@pytest.mark.parametrize("task_id", ["0", "-3", "9223372036854775807", "7" * 40])
+@pytest.mark.parametrize("task_id", ["0", "-3", "9223372036854775807", "7" * 300])
 def test_ids_of_tasks_come_back(task_id):
     text = KIND.example.replace('"id": 1,', f'"id": {task_id},', 1)
+    assert dumps(loads(text)) == text
+
+
+def test_the_id_of_a_task_is_not_that_of_its_data():
+    tasks = ['{"id": 1, "data": {"text": "a", "id": 42}}', '{"id": 1, "data": {"text": "b"}}']
+    text = f"[{tasks[0]},\n {tasks[1]}]\n"  # the second document gets another name
     assert dumps(loads(text)) == text
 
 

@@ -25,7 +25,7 @@ from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
 from spanloom.formats._annotated_texts import INTEGER, add_class, json_or_none, whole_text
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
+from spanloom.formats._document_builder import ID, DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -40,6 +40,7 @@ from spanloom.formats._text import errors_at
 TEXT = "text"
 CHOICES = "choices"
 TEXT_KEY, CHOICE_LAYERS = "labelstudio text", "labelstudio choices"  # in meta
+DATA_ID = "labelstudio id"  # in meta: the key "id" of the data, which is not the task's
 
 _REGIONS = ("labels", "hypertextlabels")
 
@@ -69,7 +70,8 @@ def _build_document(task: JsonObject, count: int, names: Names) -> Document:
     builder.add_text(text)
     for name, value in data.items():
         if name != key:
-            builder.meta.append((name, json.dumps(value, ensure_ascii=False)))
+            meta_key = DATA_ID if name == ID else name
+            builder.meta.append((meta_key, json.dumps(value, ensure_ascii=False)))
     if key != TEXT:
         builder.meta.append((TEXT_KEY, key))
     if results is not None:
@@ -179,8 +181,8 @@ def _format_task(document: Document) -> JsonObject:
     name, key = id_in_file(document), meta.get(TEXT_KEY, TEXT)
     data: JsonObject = {key: document.text}
     for other, value in document.meta:
-        if other not in (TEXT_KEY, CHOICE_LAYERS) and (parsed := json_or_none(value)):
-            data.setdefault(other, parsed.value)
+        if other not in (ID, TEXT_KEY, CHOICE_LAYERS) and (parsed := json_or_none(value)):
+            data.setdefault(ID if other == DATA_ID else other, parsed.value)
     task: JsonObject = {"id": int(name)} if INTEGER.fullmatch(name) else {}
     task["data"] = data
     layers = [layer for layer in document.layers if layer.name not in GIVEN_WORDS]
