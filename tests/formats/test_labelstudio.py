@@ -64,6 +64,21 @@ def test_directions(direction, ends):
     assert relation.label == "related"
 
 
+def test_relations_between_regions_of_two_controls_come_back():
+    other = region("b", 8, 11, "Bob", "X") | {"from_name": "other"}
+    links = [{"from_id": a, "to_id": b, "type": "relation"} for a, b in ("ab", "ba")]
+    text = dumps(loads(exported(region("a", 0, 3, "Ada", "X"), other, *links)))
+    (document,) = loads(text)
+    ends = [
+        (layer.name, document.text_of(spans[relation.tail]))
+        for spans in [{span.id: span for layer in document.layers for span in layer.spans}]
+        for layer in document.layers
+        for relation in layer.relations
+    ]
+    assert ends == [("label", "Bob"), ("other", "Ada")]
+    assert dumps([document]) == text
+
+
 def test_a_region_may_have_several_labels():
     (document,) = loads(exported(region("a", 0, 3, "Ada", "X", "Y")))
     assert [span.label for span in document["label"].spans] == ["X", "Y"]

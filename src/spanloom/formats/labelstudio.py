@@ -19,7 +19,8 @@ them around). Results of other types, and predictions, are left out.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
@@ -189,31 +190,36 @@ def _format_task(document: Document) -> JsonObject:
     if layers:
         listed = json_or_none(meta.get(CHOICE_LAYERS, ""))
         choice_layers = listed.value if listed and isinstance(listed.value, list) else []
-        results = [
-            entry
-            for layer in layers
-            for entry in (
-                _choices(document, layer, key)
-                if layer.name in choice_layers
-                else _regions(document, layer, key)
-            )
-        ]
-        task["annotations"] = [{"result": results}]
+        task["annotations"] = [{"result": [*_results_of(document, layers, key, choice_layers)]}]
     return task
 
 
-def _regions(document: Document, layer: Layer, key: str) -> Iterator[JsonObject]:
-    """Yield the results of contiguous spans and of relations between them."""
-    known = set()
+def _results_of(
+    document: Document, layers: Sequence[Layer], key: str, choice_layers: Sequence[Any]
+) -> Iterator[JsonObject]:
+    """Yield the results of all layers; those of ``choice_layers`` have choices, no regions."""
+    region_layers = [layer for layer in layers if layer.name not in choice_layers]
+    spans = (span for layer in region_layers for span in layer.spans)
+    region_ids = {span.id for span in spans if len(span.fragments) == 1}
+    for layer in layers:
+        if layer.name in choice_layers:
+            yield from _choices(document, layer, key)
+        else:
+            yield from _regions(document, layer, key, region_ids)
+
+
+def _regions(
+    document: Document, layer: Layer, key: str, region_ids: Set[str]
+) -> Iterator[JsonObject]:
+    """Yield the results of contiguous spans, and of relations between regions of all layers."""
     for span in layer.spans:
-        if len(span.fragments) == 1:
-            known.add(span.id)
+        if span.id in region_ids:
             covered = document.text_of(span)
             value = {"start": span.start, "end": span.end, "text": covered, "labels": [span.label]}
             names = {"from_name": layer.name, "to_name": key, "type": "labels"}
             yield {"id": span.id, **names, "value": value}
     for relation in layer.relations:
-        if {relation.head, relation.tail} <= known:
+        if {relation.head, relation.tail} <= region_ids:
             ends = {"from_id": relation.head, "to_id": relation.tail}
             kind = {"type": "relation", "direction": "right", "labels": [relation.label]}
             yield {**ends, **kind}
