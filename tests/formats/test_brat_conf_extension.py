@@ -70,6 +70,21 @@ def test_a_section_that_is_missing_is_added():
     ) == ("r",)
 
 
+def test_new_lines_end_as_their_neighbours_do():
+    text = "[entities]\nA\n[relations]\r\nr Arg1:A, Arg2:A"
+    linked = document("A", "B", relations=(Relation("R1", "q", "T0", "T1"),))
+    assert extend(text, conf.from_documents([linked])) == (
+        "[entities]\nA\n# types found in the documents\nB\n"
+        "[relations]\r\nr Arg1:A, Arg2:A\r\n"
+        "# types found in the documents\r\nq\tArg1:A, Arg2:B\r\n"
+    )
+
+
+def test_a_section_after_a_byte_order_mark_is_extended():
+    text = extend("\ufeff[entities]\nA\n", conf.from_documents([document("B")]))
+    assert text == "\ufeff[entities]\nA\n# types found in the documents\nB\n"
+
+
 def test_mistakes_are_not_extended():
     with pytest.raises(FormatError, match="unknown section"):
         extend("[entitys]\n", conf.from_documents([document("A")]))

@@ -5,10 +5,12 @@ end of their section.
 """
 
 import re
+from collections.abc import Iterable
 
 from spanloom.formats.brat import conf
 from spanloom.formats.brat.conf_from_documents import SECTIONS, Config, Entry
 
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # str.splitlines would also split at other characters
 _HEADER = re.compile(r"\s*\[(.*)\]\s*")
 _SPANS = ("entities", "events")  # a span's type may stand in either section
 _BEFORE = "# types found in the documents"
@@ -23,20 +25,29 @@ def extend(text: str, needed: Config) -> str:
     missing = {name: _missing(known, needed, name) for name in SECTIONS}
     if not any(missing.values()):
         return text
-    end = "\r\n" if "\r\n" in text else "\n"
-    lines = text.split(end)
+    lines = _LINE.findall(text)
     last_line_of = _last_lines(lines)
     for name in sorted(SECTIONS, key=lambda name: -last_line_of.get(name, len(lines))):
-        new = [_BEFORE, *conf.format_entries(missing[name])]
         if not missing[name]:
             continue
+        new = [_BEFORE, *conf.format_entries(missing[name])]
         if name in last_line_of:
-            row = last_line_of[name]
-            lines[row + 1 : row + 1] = new
+            _insert(lines, last_line_of[name] + 1, new)
         else:
-            blank = [] if lines and not lines[-1].strip() else [""]
-            lines += [*blank, f"[{name}]", *new, ""]
-    return end.join(lines)
+            blank = [""] if lines and lines[-1].strip() else []
+            _insert(lines, len(lines), [*blank, f"[{name}]", *new])
+    return "".join(lines)
+
+
+def _insert(lines: list[str], row: int, new: Iterable[str]) -> None:
+    """Insert new lines before a row; they end as the lines before it do."""
+    ends = (
+        "\r\n" if line.endswith("\r\n") else "\n" for line in reversed(lines[:row]) if "\n" in line
+    )
+    end = next(ends, "\n")
+    if row and not lines[row - 1].endswith("\n"):
+        lines[row - 1] += end
+    lines[row:row] = [line + end for line in new]
 
 
 def _missing(known: Config, needed: Config, section: str) -> list[Entry]:
@@ -51,7 +62,7 @@ def _last_lines(lines: list[str]) -> dict[str, int]:
     last: dict[str, int] = {}
     section = ""
     for row, line in enumerate(lines):
-        header = _HEADER.fullmatch(line)
+        header = _HEADER.fullmatch(line.removeprefix("\ufeff"))
         if header and not line.lstrip().startswith("#"):
             section = conf.section_name(header[1])
         if section and line.strip():
