@@ -28,6 +28,7 @@ from spanloom.formats._word_view import WordView, encodable_spans, format_cell, 
 LAYER = "aspects"
 TEXT = "text"  # attribute: the sentence in the file if the words are not found in it
 _PARTING = "####"
+_PARTINGS = re.compile(f"{_PARTING}#*")
 _TERMS = Prefixed("T", "T", "T", "T")
 _BREAK = re.compile(r"[ \n]")
 _LABEL = re.compile(r"[^\s=]+")
@@ -101,7 +102,7 @@ def _original_text(view: WordView, number: int, words: Sequence[str]) -> str:
     if len(view.words.sentences) > 1:
         first, end = view.words.sentences[number]
         text = text[view.words.words[first][0] : view.words.words[end - 1][1]]
-    return text if _is_writable_text(text) else " ".join(words).replace(_PARTING, "#") + " "
+    return text if _is_writable_text(text) else _PARTINGS.sub("#", " ".join(words)) + " "
 
 
 def _is_writable_text(text: str) -> bool:
