@@ -114,7 +114,8 @@ def test_text_is_spelled_on_one_line(text):
 
 
 @pytest.mark.parametrize(
-    "written", ["_x41_", "a_x_b", "__b", "a__", "_x20", "x20_", "_x110000_", "a_b"]
+    "written",
+    ["_x41_", "a_x_b", "__b", "a__", "_x20", "x20_", "_x110000_", "_xd800_", "a_xdfff_", "a_b"],
 )
 def test_what_only_looks_like_an_escape_stays(written):
     assert spelling.read_type(written) == (None, written)

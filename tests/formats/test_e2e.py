@@ -65,7 +65,9 @@ def test_what_has_no_place_is_counted():
     }
 
 
-@pytest.mark.parametrize("text", ["a#", "a ####", "#### a", "a\nb", "####", "# #", "a ####### b", "#" * 8])
+@pytest.mark.parametrize(
+    "text", ["a#", "a ####", "#### a", "a\nb", "####", "# #", "a ####### b", "#" * 8]
+)
 def test_any_text_is_written_so_that_it_is_read(text):
     documents = [Document(text)]
     again = list(loads(dumps(documents)))

@@ -104,7 +104,8 @@ def _character(escape: re.Match[str]) -> str:
     if not escape[1]:
         return ""
     code = int(escape[1], 16)
-    return chr(code) if code <= 0x10FFFF else escape[0]
+    is_character = code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF  # a surrogate is none
+    return chr(code) if is_character else escape[0]
 
 
 def _escape_word(text: str, ahead: str, *, splits: bool) -> str:
