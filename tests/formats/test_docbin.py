@@ -12,7 +12,7 @@ from spacy.tokens import Doc, DocBin
 
 from spanloom.document import Attribute, Document, Layer, Normalization, Relation, Span
 from spanloom.errors import FormatError
-from spanloom.formats import conllu
+from spanloom.formats import _docbin, conllu
 from spanloom.formats.docbin import KIND, dumps, loads
 
 LOST = KIND.options()
@@ -115,6 +115,39 @@ def test_a_small_file_does_not_become_a_large_one():
     bomb = zlib.compress(b"\0" * 2**25)
     with pytest.raises(FormatError, match="expected one zlib stream of up to"):
         list(loads(bomb, path="f"))
+
+
+def list_of(size, value):
+    """A list of equal values, as msgpack has it."""
+    return b"\xdd" + size.to_bytes(4, "big") + size * value
+
+
+@pytest.mark.parametrize("value", [b"\x80", b"\x90", b"\xa1a", b"\x91\xc0"])
+def test_a_small_file_does_not_become_many_objects(value, monkeypatch):
+    """A byte of a message becomes a mapping of 64 bytes; lists in lists are counted together."""
+    bomb = zlib.compress(b"\x81\xa7strings" + list_of(5_000_000, value))
+    with pytest.raises(FormatError, match="exceeds max_array_len"):
+        list(loads(bomb, path="f"))
+    monkeypatch.setattr(_docbin, "_MIN_VALUES", 4000)
+    bomb = zlib.compress(b"\x81\xa7strings" + list_of(4, list_of(3000, value)))
+    with pytest.raises(FormatError, match="expected fewer values for a file of this size"):
+        list(loads(bomb, path="f"))
+
+
+def test_values_within_a_document_are_limited_too():
+    message = srsly.msgpack_loads(zlib.decompress(KIND.example))
+    message["user_data"] = [list_of(5_000_000, b"\x80")]
+    with pytest.raises(FormatError, match="exceeds max_array_len"):
+        list(loads(zlib.compress(srsly.msgpack_dumps(message)), path="f"))
+
+
+@pytest.mark.parametrize("attrs", [["ENT_TYPE"], ["LEMMA", "POS", "TAG", "DEP", "HEAD"]])
+def test_many_short_equal_documents_are_read(vocab, attrs):
+    """They are compressed best: from 430 bytes and 56 values to one byte."""
+    packed = DocBin(attrs, docs=[Doc(vocab, ["Hi"])])
+    for name in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
+        setattr(packed, name, getattr(packed, name) * 5000)
+    assert sum(1 for _ in loads(packed.to_bytes())) == 5000
 
 
 class Trap(Exception):

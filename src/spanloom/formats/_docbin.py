@@ -1,14 +1,14 @@
 """Pack and unpack spaCy's DocBin: zlib around msgpack around 64-bit attribute values per token.
 
 From spaCy come only attribute ids and string hashes: untrusted bytes never reach a ``Doc``, whose
-arrays are not checked. No object hook is run on msgpack values, and the decompressed size is
-limited to what annotated text can need.
+arrays are not checked. No msgpack value becomes an object of another class, and the decompressed
+size and the number of values are limited to what annotated text can need.
 """
 
 import struct
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ ORTH = "ORTH"
 USER = "spanloom"  # the key in a document's user data of all other annotations
 
 _MIN_LIMIT, _MAX_RATIO = 2**24, 250  # decompressed bytes allowed per file, and per compressed byte
+_MIN_VALUES, _MAX_VALUES_PER_BYTE = 2**22, 16  # per msgpack message, and per compressed byte
 _SPAN = struct.Struct(">QQQllll")  # id, knowledge base, label, first token, end, characters
 
 
@@ -52,7 +53,9 @@ class Tokens:
 def unpack(data: bytes, path: str) -> Iterator[Tokens]:
     """Yield the documents of a file; raises ``FormatError`` without a line number."""
     try:
-        yield from _Reader(_decompress(data)).documents()
+        max_values = _MIN_VALUES + _MAX_VALUES_PER_BYTE * len(data)
+        message = an_object(_unpack(_decompress(data), max_values))
+        yield from _Reader(message, max_values).documents()
     except (ValueError, TypeError, KeyError, OverflowError, struct.error, zlib.error) as error:
         problem = f"not a DocBin: {type(error).__name__} {error!s:.120}"
         raise FormatError(path, None, problem) from error
@@ -99,21 +102,53 @@ def has_signature(head: bytes) -> bool:
         return False
 
 
-def _decompress(data: bytes) -> dict[str, Any]:
-    """Return the message of a file; raises ``ValueError`` and similar errors."""
+def _decompress(data: bytes) -> bytes:
+    """Return the msgpack message of a file; raises ``ValueError`` and similar errors."""
     max_bytes = _MIN_LIMIT + _MAX_RATIO * len(data)
     decompressor = zlib.decompressobj()
     raw = decompressor.decompress(data, max_bytes)
     if not decompressor.eof or decompressor.unused_data:
         raise ValueError(f"expected one zlib stream of up to {max_bytes} bytes")
-    return an_object(_unpack(raw))
+    return raw
 
 
-def _unpack(raw: bytes) -> Any:
-    """Return a msgpack value of plain types, running no object hook."""
+@dataclass(slots=True)
+class _ValueCounter:
+    """Counts msgpack values: a byte can become a mapping of 64 bytes."""
+
+    rest: int
+
+    def to_list(self, values: list[Any]) -> list[Any]:
+        """Return a list, counted; raises ``ValueError`` for too many values."""
+        self._count(values)
+        return values
+
+    def to_dict(self, pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+        """Return a mapping, counted; raises ``ValueError`` for too many values."""
+        self._count(pairs)
+        return dict(pairs)
+
+    def _count(self, values: Collection[Any]) -> None:
+        self.rest -= 1 + len(values)
+        if self.rest < 0:
+            raise ValueError("expected fewer values for a file of this size")
+
+
+def _unpack(raw: bytes, max_values: int) -> Any:
+    """Return a msgpack value of plain types; raises ``ValueError`` for too many of them."""
     from srsly.msgpack import unpackb
 
-    return unpackb(raw, raw=False, strict_map_key=False, object_pairs_hook=dict)
+    counter = _ValueCounter(max_values)
+    limit = min(len(raw), max_values)  # of each list before it is made, and so counted
+    return unpackb(
+        raw,
+        raw=False,
+        strict_map_key=False,
+        object_pairs_hook=counter.to_dict,
+        list_hook=counter.to_list,
+        max_array_len=limit,
+        max_map_len=limit,
+    )
 
 
 def _pack_groups(document: Tokens, store: Any) -> dict[bytes, list[str]]:
@@ -135,6 +170,7 @@ class _Reader:
     """Reads the documents of a message."""
 
     message: dict[str, Any]
+    max_values: int  # of each message within
     _store: Any = None
     _columns: list[int] = field(default_factory=list)  # -1 for a missing attribute
 
@@ -183,7 +219,7 @@ class _Reader:
         }
         groups = dict(self._spans(self._item(number, "span_groups", b"")))
         packed_user_data = self._item(number, "user_data", b"")
-        kept = an_object(_unpack(packed_user_data)).get(USER) if packed_user_data else None
+        kept = an_object(self._unpack(packed_user_data)).get(USER) if packed_user_data else None
         return Tokens(words, spaces, rows, groups, cats, kept if isinstance(kept, dict) else {})
 
     def _item(self, number: int, key: str, default: Any) -> Any:
@@ -195,19 +231,23 @@ class _Reader:
             raise ValueError(f"expected as {key} {type(default).__name__}, got {value[0]!r:.60}")
         return value[0]
 
+    def _unpack(self, data: bytes) -> Any:
+        """Return the value of a message within the message."""
+        return _unpack(data, self.max_values)
+
     def _strings(self, hashes: Sequence[int]) -> list[str]:
         return [self._store[string_hash] if string_hash else "" for string_hash in hashes]
 
     def _spans(self, data: bytes) -> Iterator[tuple[str, list[Grouped]]]:
         """Yield the span groups with their names."""
-        packed_groups = _unpack(data) if data else {}
+        packed_groups = self._unpack(data) if data else {}
         pairs = (
             packed_groups.items()
             if isinstance(packed_groups, dict)
             else ((packed_group, None) for packed_group in a_list(packed_groups))
         )
         for group, names in pairs:
-            group_data = an_object(_unpack(group))
+            group_data = an_object(self._unpack(group))
             spans = []
             for packed_span in a_list(group_data["spans"]):
                 _, key, label, first, end, start, stop = _SPAN.unpack(packed_span)
