@@ -226,8 +226,8 @@ def _check_annotation(annotation: Annotation, layer: str, lookup: Lookup, docume
             raise DocumentError(f"{document}: {annotation.id}: {problem}")
         case Equivalence(members=()):
             raise DocumentError(f"{document}: {annotation.id}: expected members, got none")
-        case Note(target=target) if not TARGET.fullmatch(target):
-            problem = f"expected a target without blanks, got {target!r:.60}"
+        case Note() if not TARGET.fullmatch(annotation.target):
+            problem = f"expected a target without blanks, got {annotation.target!r:.60}"
             raise DocumentError(f"{document}: {annotation.id}: {problem}")
         case _:
             pass
