@@ -1,7 +1,10 @@
 """Downloads: only https, whole or not at all, only what is not there; no network is touched."""
 
 import io
+import threading
 import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
@@ -25,6 +28,16 @@ def card(base="https://example.org/raw/"):
     return parse(CARD.format(base=base), "card.yaml")
 
 
+class Answer(io.BytesIO):
+    """An answer without a length, as chunked ones are."""
+
+    length = None
+
+    def __init__(self, address, content):
+        super().__init__(content)
+        self.url = address
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """The addresses that were asked for; each answers with itself."""
@@ -33,7 +46,7 @@ def asked(monkeypatch):
     def urlopen(address, timeout):
         addresses.append(address)
         assert timeout <= 60
-        return io.BytesIO(address.encode())
+        return Answer(address, address.encode())
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
     return addresses
@@ -64,7 +77,7 @@ def test_nothing_is_fetched_without_an_address(asked, tmp_path):
     assert asked == []
 
 
-class Torn(io.BytesIO):
+class Torn(Answer):
     """An answer that ends early."""
 
     def read(self, size):
@@ -78,10 +91,66 @@ def test_a_file_is_there_whole_or_not_at_all(monkeypatch, tmp_path, problem):
     def urlopen(address, timeout):
         if problem == "refused":
             raise urllib.error.HTTPError(address, 404, "Not Found", None, None)
-        return Torn(b"abcdef") if problem == "lost" else io.BytesIO(b"a" * 100)
+        return Torn(address, b"abcdef") if problem == "lost" else Answer(address, b"a" * 100)
 
     monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
     monkeypatch.setattr(fetching, "_MAX_BYTES", 10)
     with pytest.raises(DataError, match=r"a\.conll: (cannot be downloaded|larger than 10)"):
+        fetch(card(), tmp_path, lambda line: None)
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Send 6 bytes; their ``Content-Length`` is what the path says, and ``/moved`` leads on."""
+
+    def do_GET(self):
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/6")
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", self.path[1:])
+        self.end_headers()
+        if self.path != "/moved":
+            self.wfile.write(b"abcdef")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Let each https address lead to a local server, as if that were reached by https or not."""
+    open_url = urllib.request.urlopen
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+
+        def answer(path, *, is_https):
+            def urlopen(address, timeout):
+                response = open_url(f"http://127.0.0.1:{server.server_port}{path}", timeout=timeout)
+                response.url = address if is_https else response.url
+                return response
+
+            monkeypatch.setattr(fetching.urllib.request, "urlopen", urlopen)
+
+        yield answer
+        server.shutdown()
+        thread.join()
+
+
+def test_a_download_that_is_cut_off_is_not_kept(serve, tmp_path):
+    serve("/60", is_https=True)
+    with pytest.raises(DataError, match=r"a\.conll: cut off after 6 bytes, 54 before its end"):
+        fetch(card(), tmp_path, lambda line: None)
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+    serve("/6", is_https=True)
+    fetch(card(), tmp_path, lambda line: None)
+    assert (tmp_path / "t/a.conll").read_bytes() == b"abcdef"
+
+
+def test_a_redirect_to_http_is_refused(serve, tmp_path):
+    serve("/moved", is_https=False)
+    with pytest.raises(DataError, match=r"https://, got a redirect to http://127\.0\.0\.1:\d+/6"):
         fetch(card(), tmp_path, lambda line: None)
     assert not any(path.is_file() for path in tmp_path.rglob("*"))

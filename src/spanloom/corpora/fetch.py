@@ -21,7 +21,8 @@ def fetch(card: Card, raw: Path, report: Say) -> None:
     """Download the files of a card that have an address and are not yet below ``raw``.
 
     Patterns and sources without ``base`` cannot be downloaded: their files must exist. Raises
-    ``DataError`` for an address that is not https, that fails, or whose file is too large.
+    ``DataError`` for an address that is not https or leads to one that is not, that fails, or whose
+    file is too large or cut off.
     """
     for source in card.sources.values():
         for path in _missing(source, raw):
@@ -42,23 +43,33 @@ def _missing(source: Source, raw: Path) -> list[str]:
 
 def _download(address: str, target: Path) -> None:
     """Download one file, completely or not at all."""
-    if not address.startswith("https://"):
-        raise DataError(f"{address}: expected an address that starts with https://")
+    _require_https(address, address)
     try:
         with urllib.request.urlopen(address, timeout=_TIMEOUT_SECONDS) as response:
+            _require_https(response.url, address)  # of the last redirect
             write_chunks(target, _chunks(response, address))
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError) as error:
         raise _download_error(address, error) from error
 
 
+def _require_https(url: str, address: str) -> None:
+    """Raise ``DataError`` for the URL of an address, or of its redirect, that is not https."""
+    if not url.startswith("https://"):
+        redirect = "" if url == address else f", got a redirect to {url}"
+        raise DataError(f"{address}: expected an address that starts with https://{redirect}")
+
+
 def _chunks(response: http.client.HTTPResponse, address: str) -> Iterator[bytes]:
-    """Yield the body of a response in chunks; raises ``DataError`` if it is too large."""
+    """Yield the body of a response; raises ``DataError`` if it is too large or cut off."""
     size = 0
     while chunk := _read_chunk(response, address):
         size += len(chunk)
         if size > _MAX_BYTES:
             raise DataError(f"{address}: larger than {_MAX_BYTES:,} bytes")
         yield chunk
+    if response.length:  # a lost connection reads as the end
+        problem = f"cut off after {size:,} bytes, {response.length:,} before its end"
+        raise DataError(f"{address}: {problem}")
 
 
 def _read_chunk(response: http.client.HTTPResponse, address: str) -> bytes:
