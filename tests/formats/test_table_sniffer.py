@@ -68,6 +68,13 @@ def test_many_values_are_numbers_and_few_are_classes():
     assert layout(map(str, range(20)))["number"] == "rating"
 
 
+@pytest.mark.parametrize("value", ["nan", "inf", "-Infinity", "1e999"])
+def test_cells_that_are_no_finite_numbers_are_classes(value):
+    rows = [("a text", value), ("another text", "1.5"), ("the third text", value)]
+    assert sniff_layout(written([("text", "rating"), *rows], ","))["label"] == "rating"
+    assert sniff_layout(written([("a longer text", cell) for _, cell in rows * 3], ","))["label"]
+
+
 def test_an_id_column_names_the_documents(tmp_path):
     rows = [("guid", "text", "label"), ("x/1", "Ada slept", "A"), ("x/2", "Bob", "B")]
     assert [document.name for document in read(tmp_path, "a.csv", written(rows, ","))] == [

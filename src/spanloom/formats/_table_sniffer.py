@@ -4,6 +4,7 @@ The first rows decide. A column is known by its name (``review``, ``premise``, `
 no header names it, by its cells: the longest are texts, few different values are labels.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -142,9 +143,11 @@ def _by_cells(table: _Table) -> dict[str, Any] | None:
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
-    """Whether cells are numbers to estimate: fractions, or many different ones."""
+    """Whether cells are finite numbers to estimate: fractions, or many different ones."""
     try:
         values = {float(cell) for cell in cells if cell}
     except ValueError:
+        return False
+    if not all(map(math.isfinite, values)):  # nan may be a word, and has no whole part
         return False
     return len(values) >= _MIN_NUMBERS or any(value != int(value) for value in values)
