@@ -133,3 +133,14 @@ def test_gold_against_itself_on_a_corpus(data):
     for each in (spans, relations):
         (layer,) = each.KIND.score(place, place, {})["layers"].values()
         assert (layer["f1"], layer["interval"]) == (100, [100, 100])
+
+
+def test_a_file_is_scored_with_the_options_that_its_beginning_shows(tmp_path):
+    rows = ["Ada NNP I-NP I-PER", "met VBD I-VP O", "Bob NNP I-NP {bob}", ". . O O", ""]
+    for name, tag in (("gold", "I-PER"), ("predicted", "O")):
+        text = "\n".join(rows).format(bob=tag) + "\n"
+        (tmp_path / f"{name}.conll").write_text(text, encoding="utf-8")
+    scores = spans.KIND.score(tmp_path / "gold.conll", tmp_path / "predicted.conll", {})
+    layers = scores["layers"]
+    assert counts(layers["entities"]) == (1, 1, 2)
+    assert counts(layers["chunks"]) == (3, 3, 3)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from spanloom.config.yaml import SourceLocation
 from spanloom.document import GIVEN_WORDS, Document
 from spanloom.errors import DataError, FormatError
 from spanloom.formats import _files
@@ -24,6 +23,7 @@ DocumentPair = tuple[Document, Document]
 def documents(path: Path) -> list[Document]:
     """Return the documents of a file of any recognizable format, or of a folder of brat files.
 
+    A file is read with the options that its beginning shows, as ``spanloom check`` reads it.
     Invalid brat lines are not scored (``spanloom check`` reports them). Raises ``FormatError``.
     """
     if not path.is_dir():
@@ -32,7 +32,7 @@ def documents(path: Path) -> list[Document]:
             choices = ", ".join(_files.names())
             raise FormatError(str(path), None, f"cannot tell its format (known: {choices})")
         file_format = _files.load(name)
-        options = _files.validate_format_options(file_format, {}, SourceLocation(str(path)))
+        options = _files.sniff_options(path, file_format)
         return list(_files.name_documents(_files.read(path, file_format, options), path.stem))
     return [reading.document for reading in folder.read_all(path)]
 
