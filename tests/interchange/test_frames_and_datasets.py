@@ -203,3 +203,28 @@ def test_a_tag_a_word():
     dataset = datasets.Dataset.from_list([{"tokens": ["a", "b"], "tags": ["O"]}])
     with pytest.raises(DataError, match="1 of 2 words"):
         list(from_tags(dataset, {"ner": "tags"}))
+
+
+def classes_of_tags(tags):
+    column = datasets.List(datasets.ClassLabel(names=["O", "B-PER"]))
+    types = datasets.Features({"tokens": datasets.List(datasets.Value("string")), "tags": column})
+    return datasets.Dataset.from_list([{"tokens": ["a", "b"], "tags": tags}], features=types)
+
+
+def test_a_row_without_labels_gets_no_layer():
+    (document,) = from_tags(classes_of_tags([-1, -1]), {"ner": "tags"})
+    assert document.text == "a b"
+    assert not document.has_layer("ner")
+
+
+@pytest.mark.parametrize("tags", [[0, -1], [1, -100], [-100, -100]])
+def test_an_index_of_no_class_is_named(tags):
+    problem = f"row 0, 'tags': expected a string or the index of one of 2 classes, got {tags[1]}"
+    with pytest.raises(DataError, match=problem):
+        list(from_tags(classes_of_tags(tags), {"ner": "tags"}))
+
+
+def test_indices_without_classes_are_named():
+    dataset = datasets.Dataset.from_list([{"tokens": ["a", "b"], "tags": [0, 1]}])
+    with pytest.raises(DataError, match="index of one of 0 classes, got 0"):
+        list(from_tags(dataset, {"ner": "tags"}))

@@ -3,7 +3,7 @@
 See https://huggingface.co/docs/datasets.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 STANDOFF = "standoff"  # the column with the document as a line of JSON
+_NO_CLASS = -1  # the index that datasets give what has no label
 
 
 def to_dataset(documents: Iterable[Document]) -> "Dataset":
@@ -101,8 +102,9 @@ def from_tags(
     """Yield one document of one sentence for each row of tagged words.
 
     ``tags`` maps each layer to its column: ``{"ner": "ner_tags"}``. Tags may be strings or indices
-    of classes that the dataset names. Raises ``NameNotFound`` for an unknown column or scheme, and
-    ``DataError`` where a row has not one tag per word.
+    of classes that the dataset names; a row whose tags are all -1, as those of hidden test sets,
+    gets no such layer. Raises ``NameNotFound`` for an unknown column or scheme, and ``DataError``
+    where a row has not one tag per word, or one that is no class.
     """
     tag_scheme = _scheme(scheme)
     for column in (tokens, *tags.values()):
@@ -113,14 +115,15 @@ def from_tags(
         builder = DocumentBuilder(str(row.get("id") or number))
         builder.sentence(row[tokens])
         for layer, column in tags.items():
-            row_tags = [
-                class_names[column][tag] if isinstance(tag, int) else tag for tag in row[column]
-            ]
+            row_tags = row[column]
             if len(row_tags) != len(row[tokens]):
                 got = f"{len(row_tags)} of {len(row[tokens])} words"
                 raise DataError(f"row {number}: expected a tag a word in {column!r}, got {got}")
+            if row_tags and all(tag == _NO_CLASS for tag in row_tags):
+                continue
             builder.layer(layer)
-            annotate(builder, layer, tag_scheme, 0, row_tags)
+            names = _tag_names(row_tags, class_names[column], f"row {number}, {column!r}")
+            annotate(builder, layer, tag_scheme, 0, names)
         yield builder.build()
 
 
@@ -162,3 +165,13 @@ def _class_names(dataset: "Dataset", column: str) -> list[str]:
     """Return the class names of a column, none if it holds strings."""
     feature = getattr(dataset.features[column], "feature", None)
     return list(getattr(feature, "names", ()))
+
+
+def _tag_names(tags: Sequence[str | int], class_names: Sequence[str], place: str) -> list[str]:
+    """Return tags as strings; raises ``DataError`` with ``place`` for the index of no class."""
+    indices = range(len(class_names))
+    for tag in tags:
+        if not isinstance(tag, str) and tag not in indices:
+            expected = f"a string or the index of one of {len(class_names)} classes"
+            raise DataError(f"{place}: expected {expected}, got {tag!r:.60}")
+    return [tag if isinstance(tag, str) else class_names[tag] for tag in tags]
