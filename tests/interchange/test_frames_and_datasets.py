@@ -109,6 +109,19 @@ def test_a_string_that_is_not_utf8_is_named_with_its_row():
         next(documents)
 
 
+def test_only_the_columns_of_a_document_are_read():
+    late = pyarrow.array([2**62], pyarrow.timestamp("ms"))  # a time that Python has not
+
+    def documents(**columns):
+        return list(read_parquet(io.BytesIO(parquet(pyarrow.table(columns))), "in.parquet"))
+
+    assert documents(when=late, text=["a"], name=["b"]) == [Document("a", name="b")]
+    with pytest.raises(FormatError, match="expected a text in 'text', got the columns when, body"):
+        documents(when=late, body=["a"])
+    with pytest.raises(FormatError, match=r"^in\.parquet: row 0: Python int too large"):
+        documents(text=late)
+
+
 def test_large_documents_are_written_and_read_in_small_pieces():
     lines = [jsonl.dumps([Document(f"{n} " * 50_000, name=f"d{n}")]).encode() for n in range(200)]
     raw = b"".join(parquet_chunks(lines))

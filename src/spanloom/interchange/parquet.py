@@ -4,7 +4,7 @@ See https://parquet.apache.org. Rows come and go in pieces, so files may be larg
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -13,6 +13,8 @@ from spanloom.errors import FormatError, PackageMissing
 from spanloom.interchange.datasets import STANDOFF, read_rows, storable
 
 SUFFIX = ".parquet"
+_TEXT = "text"
+_COLUMNS = ("name", _TEXT, STANDOFF)  # no others are read: images, times that Python has not
 _GROUP_ROWS = 1024  # a group of rows is written at once: so many, or fewer if they are large
 _GROUP_BYTES = 8 * 2**20  # of lines, with which a group ends
 _BATCH_ROWS = 16  # rows that are read at once; files of others may have large ones
@@ -26,8 +28,17 @@ def read_parquet(stream: IO[bytes], path: str) -> Iterator[Document]:
     ``PackageMissing`` without pyarrow.
     """
     with _opened(stream, path) as file:
-        rows = _rows(file.iter_batches(_BATCH_ROWS), path)
-        yield from (document for _, document in read_rows(rows, "text", path))
+        columns = _columns_to_read(file.schema_arrow.names, path)
+        rows = _rows(file.iter_batches(_BATCH_ROWS, columns=columns), path)
+        yield from (document for _, document in read_rows(rows, _TEXT, path))
+
+
+def _columns_to_read(names: Sequence[str], path: str) -> list[str]:
+    """Return the columns that a document is read from; raises ``FormatError`` if there are none."""
+    if _TEXT not in names and STANDOFF not in names:
+        problem = f"expected a text in {_TEXT!r}, got the columns {', '.join(names)}"
+        raise FormatError(path, None, f"row 0: {problem}")
+    return [name for name in _COLUMNS if name in names]
 
 
 def count_rows(stream: IO[bytes], path: str) -> int:
@@ -57,7 +68,7 @@ def parquet_chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
     import pyarrow
     import pyarrow.parquet
 
-    schema = pyarrow.schema([(name, pyarrow.string()) for name in ("name", "text", STANDOFF)])
+    schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS])
     sink = _Sink()
     with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(sink, "w"), schema) as writer:
         for group in _groups(lines):
@@ -81,7 +92,7 @@ def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 
 def _rows(batches: Iterable[Any], path: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of batches; raises ``FormatError`` for a string that is not UTF-8."""
+    """Yield the rows of batches; raises ``FormatError`` for a value that Python cannot hold."""
     number = 0
     for batch in batches:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -90,6 +101,8 @@ def _rows(batches: Iterable[Any], path: str) -> Iterator[dict[str, Any]]:
                 row = {name: column[index].as_py() for name, column in columns.items()}
             except UnicodeDecodeError as error:
                 raise FormatError(path, None, f"row {number}: not utf-8: {error.reason}") from error
+            except OverflowError as error:  # a time
+                raise FormatError(path, None, f"row {number}: {error}") from error
             yield row
             number += 1
 
