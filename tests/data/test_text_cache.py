@@ -63,6 +63,19 @@ def test_documents_end_at_blank_lines_and_are_numbered(tmp_path):
     assert names == ["a:1", "a:2", "a:3", "more:1", "more:2", "more:3", "more:4"]
 
 
+def test_what_is_hidden_is_no_text(tmp_path):
+    home, texts = tmp_path / "text", made_text(4)
+    hidden = folder_of(home / "b" / ".git", texts)
+    assert not raw_text.is_raw_text(home)
+    assert raw_text.text_files(home) == ()
+    assert len(raw_text.text_files(hidden)) == 2  # as that is asked for
+    (hidden / "index.jsonl").write_text("{}")
+    (home / "b" / ".notes.txt").write_text("not read")
+    (home / "a.txt").write_text(texts[0])
+    assert raw_text.is_raw_text(home)
+    assert [document.text for document in raw_text.stream([home])] == texts[:1]
+
+
 def test_listed_documents_are_left_out(tmp_path):
     home = folder_of(tmp_path / "text", made_text(8))
     kept = [document.name for document in raw_text.stream([home], ["a:2", "more:1-3"])]

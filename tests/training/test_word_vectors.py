@@ -58,7 +58,8 @@ def test_another_seed_is_another_file(texts, tmp_path):
 
 def test_what_cannot_be_learnt_from_is_said(texts, tmp_path, monkeypatch):
     pytest.importorskip("gensim")
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / ".hidden").mkdir(parents=True)
+    (tmp_path / "empty" / ".hidden" / "a.txt").write_text("a word " * 9)
     with pytest.raises(DataError, match="expected texts"):
         train_vectors(tmp_path / "empty", tmp_path / "out.txt", SMALL)
     with pytest.raises(DataError, match="no word comes 5000 times"):

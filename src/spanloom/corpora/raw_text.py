@@ -30,7 +30,7 @@ def is_raw_text(path: Path) -> bool:
         return path.name.endswith((*SUFFIXES, _LINES))
     if not path.is_dir() or find(path):
         return False
-    names = [file.name for file in path.rglob("*") if file.is_file()]
+    names = [file.name for file in files.visible(path) if file.is_file()]
     annotated = (*files.ANNOTATED, _LINES)
     return any(name.endswith(SUFFIXES) for name in names) and not any(
         name.endswith(annotated) for name in names
@@ -38,15 +38,12 @@ def is_raw_text(path: Path) -> bool:
 
 
 def text_files(path: Path) -> tuple[Path, ...]:
-    """Return the files of a path, sorted; hidden ones are left out."""
+    """Return the files of a path, sorted; hidden ones and those of hidden folders are left out."""
     if path.is_file():
         return (path,)
+    visible = files.visible(path)
     return tuple(
-        sorted(
-            file
-            for file in path.rglob("*")
-            if file.name.endswith(SUFFIXES) and not file.name.startswith(".") and file.is_file()
-        )
+        sorted(file for file in visible if file.name.endswith(SUFFIXES) and file.is_file())
     )
 
 

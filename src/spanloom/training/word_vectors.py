@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom.atomic_io import write_file
+from spanloom.corpora.files import visible
 from spanloom.errors import DataError, PackageMissing
 from spanloom.tokenization import treebank_words
 
@@ -71,10 +72,13 @@ def train_vectors(corpus: Path, out: Path, options: VectorOptions) -> TrainedVec
 
 
 def text_files(corpus: Path) -> list[Path]:
-    """Return a file, or the texts below a folder, sorted; raises ``DataError`` without any."""
+    """Return a file, or the texts below a folder that are not hidden, sorted.
+
+    Raises ``DataError`` without any.
+    """
     if corpus.is_file():
         return [corpus]
-    paths = sorted(path for path in corpus.rglob("*") if path.name.endswith(_SUFFIXES))
+    paths = sorted(path for path in visible(corpus) if path.name.endswith(_SUFFIXES))
     if not paths:
         raise DataError(f"{corpus}: expected texts ({' or '.join(_SUFFIXES)}), found none")
     return paths
