@@ -14,8 +14,11 @@ import pytest
 import tiny
 
 from spanloom.annotation.comparable import comparable
+from spanloom.cli.distinct_names import check_distinct_names
 from spanloom.cli.shards import Shard, read_file
+from spanloom.corpora import bounded_lines
 from spanloom.document import Document
+from spanloom.errors import FormatError
 from spanloom.formats import jsonl
 from spanloom.interchange.parquet import parquet_chunks, read_parquet
 from spanloom.model import stretches
@@ -202,6 +205,17 @@ def test_hidden_folders_and_notes_are_no_shards(annotate, tmp_path):
     (tmp_path / "in" / "test-evaluations.jsonl").write_text('{"command": "evaluate"}\n')
     assert annotate(tmp_path / "in", "-o", tmp_path / "out").exit_code == 0
     assert sorted(files(tmp_path / "out")) == ["a.jsonl", "manifest.json"]
+
+
+def test_a_compressed_line_has_a_bound(tmp_path, monkeypatch):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "Stir."}\n{"text": "' + b"a" * 10**6 + b'"}\n'))
+    shard = Shard(read_file(path, path.name), tmp_path / "out", "json")
+    assert len(list(shard)) == 2
+    monkeypatch.setattr(bounded_lines, "MAX_LINE", 100)
+    for read in (lambda: list(shard), lambda: check_distinct_names(path)):
+        with pytest.raises(FormatError, match=r"a\.jsonl\.gz:2: expected a line of at most 100"):
+            read()
 
 
 def test_documents_without_names_are_named_by_their_shard(annotate, tmp_path):

@@ -12,13 +12,13 @@ import tiny
 from tiny_tokenizers import letters
 
 from spanloom.config.tokenization import TokenizationSpec
-from spanloom.corpora import raw_text
+from spanloom.corpora import bounded_lines, raw_text
 from spanloom.data import text_cache
 from spanloom.data.instances import tokenize
 from spanloom.data.text_cache import TextSource, hold_out, read_text
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document, Layer, Span
-from spanloom.errors import DataError, ModelError
+from spanloom.errors import DataError, FormatError, ModelError
 from spanloom.formats import jsonl
 from spanloom.tokenization import word_tokenizer
 
@@ -84,6 +84,15 @@ def test_listed_documents_are_left_out(tmp_path):
     for wrong in ("c", "a:x", ""):
         with pytest.raises(DataError, match=r"FILE:3-9 of the files there \(a, more\)"):
             list(raw_text.stream([home], [wrong]))
+
+
+def test_a_compressed_line_has_a_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounded_lines, "MAX_LINE", 9)
+    (tmp_path / "a.txt").write_text("a line of any length\n")
+    assert len(list(raw_text.stream([tmp_path]))) == 1
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"\n12345678\n123456789\n"))
+    with pytest.raises(FormatError, match=r"a\.txt\.gz:3: expected a line of at most 9 char"):
+        list(raw_text.stream([tmp_path]))
 
 
 def test_documents_in_several_parts_have_one_number(tmp_path, monkeypatch):

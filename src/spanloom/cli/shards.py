@@ -20,6 +20,7 @@ from spanloom.cli.inputs import (
     read,
 )
 from spanloom.cli.outputs import JSON, PARQUET, TEXT, TXT
+from spanloom.corpora.bounded_lines import bounded_lines
 from spanloom.corpora.files import total_bytes, visible
 from spanloom.document import Document
 from spanloom.errors import FormatError
@@ -242,7 +243,8 @@ def _documents(stream: IO[bytes], path: Path) -> Iterator[Document]:
     if path.name.endswith(_PARQUET):
         return read_parquet(stream, str(path))
     if path.name.endswith(_ZIPPED):
-        return jsonl.read_stream(gzip.GzipFile(fileobj=stream), str(path))
+        lines = bounded_lines(gzip.GzipFile(fileobj=stream).readline, str(path))
+        return jsonl.read_stream(lines, str(path))
     form = guess_format(path)  # other formats are lines of JSON, too
     if form != "jsonl":
         return read(path, form, {}, {}, UTF8)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spanloom.corpora import files
+from spanloom.corpora.bounded_lines import bounded_lines
 from spanloom.corpora.splits import find
 from spanloom.document import Document
 from spanloom.errors import DataError
@@ -125,10 +126,14 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    """Yield the lines of a file without the blanks around them; raises ``DataError``."""
+    """Yield the lines of a file without the blanks around them.
+
+    Raises ``DataError``; ``FormatError`` as ``bounded_lines`` does.
+    """
     opened = gzip.open if file.suffix == ".gz" else open
     try:
-        with opened(file, "rt", encoding="utf-8", newline=None) as lines:
+        with opened(file, "rt", encoding="utf-8", newline=None) as text:
+            lines = bounded_lines(text.readline, str(file)) if file.suffix == ".gz" else text
             for line in lines:
                 yield line.strip()
     except (OSError, EOFError, zlib.error) as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom.atomic_io import write_file
+from spanloom.corpora.bounded_lines import bounded_lines
 from spanloom.corpora.files import visible
 from spanloom.errors import DataError, PackageMissing
 from spanloom.tokenization import treebank_words
@@ -101,7 +102,8 @@ def _lines(path: Path) -> Iterator[str]:
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8") as stream:
-            for line in stream:
+            lines = bounded_lines(stream.readline, str(path)) if path.suffix == ".gz" else stream
+            for line in lines:
                 yield line.lower()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise DataError(f"{path}: expected a text in UTF-8: {error}") from error
