@@ -51,6 +51,42 @@ def test_a_check_names_the_file_that_is_in_another_encoding(spanloom, brat, fail
     assert "a.ann:1: byte 16" in problem
 
 
+CONLL2003 = "Zo\xe9 NNP I-NP I-PER\nmet VBD I-VP O\nBob NNP I-NP I-PER\n. . O O\n\n" * 3
+
+
+def test_a_file_is_recognized_in_it(spanloom, tmp_path):
+    (tmp_path / "data").mkdir()
+    data = tmp_path / "data" / "train.conll"
+    data.write_text(CONLL2003, encoding="utf-16")
+    given = ("--encoding", "utf-16")
+    for number, names in enumerate(((), ("--from", "columns"))):
+        spanloom("convert", data, tmp_path / f"{number}.jsonl", *names, *given)
+        first = json.loads(
+            (tmp_path / f"{number}.jsonl").read_text(encoding="utf-8").split("\n")[0]
+        )
+        assert first["text"].startswith("Zo\xe9 met Bob")
+        layers = {layer["name"]: [span["label"] for span in layer["spans"]]
+                  for layer in first["layers"]}  # fmt: skip
+        assert layers["entities"][:2] == ["PER", "PER"]
+        assert layers["xpos"][:3] == ["NNP", "VBD", "NNP"]
+    for source in (data, data.parent):
+        report = json.loads(spanloom("check", source, *given, "--json").stdout)
+        (split,) = report["splits"].values()
+        assert split["problems"] == []
+        assert split["documents"] == len((tmp_path / "0.jsonl").read_text().splitlines())
+    spanloom("view", data, *given, "-o", tmp_path / "x.html")
+    assert "Zo\xe9" in (tmp_path / "x.html").read_text(encoding="utf-8")
+    spanloom("init", data.parent, "-o", tmp_path / "r.yaml", *given)
+    small = ("--set", "trunk=[{characters: cnn, num_filters: 8, ngram_sizes: [3]}]")
+    spanloom("train", tmp_path / "r.yaml", "-o", tmp_path / "m", *small, "--dry-run")
+
+
+def test_json_lines_are_utf8_in_any(spanloom, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "Zo\xe9"}\n', encoding="utf-8")
+    spanloom("convert", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--encoding", "utf-16")
+    assert "Zo\xe9" in (tmp_path / "b.jsonl").read_text(encoding="utf-8")
+
+
 def test_stdin_is_read_in_it(spanloom, fails, home):
     text = "Zo\xe9 slept .".encode("latin-1")
     annotate = ("annotate", "-", "-m", home / "model", "--to", "json")

@@ -79,7 +79,7 @@ def _read(data: Path, encoding: str, mapper: "Mapper") -> "dict[str, Corpus]":
     reader = BratReader(mapper)
     corpora = {
         split: folder.read(data, split, skip_unreadable=True, encoding=encoding, read_brat=reader)
-        for split in folder.splits(data)
+        for split in folder.splits(data, encoding)
     }
     if not any(corpus.documents for corpus in corpora.values()):
         first = next(problem for corpus in corpora.values() for problem in corpus.problems)

@@ -95,7 +95,7 @@ def convert(options: ConvertOptions) -> None:
     with terminable(), pause_gc():
         if batches is None:
             typed_options = parse_values("--reader-option", reader_options)
-            typed_options = typed_options or _sniff_options(source, name)
+            typed_options = typed_options or _sniff_options(source, name, options.encoding)
             stream = read(source, name, typed_options, reader_options, options.encoding)
             lost = _write(stream, source, target)
         else:
@@ -105,11 +105,12 @@ def convert(options: ConvertOptions) -> None:
         _check_nothing_is_lost(lost, target)
 
 
-def _sniff_options(source: Path, name: str) -> dict[str, Any]:
+def _sniff_options(source: Path, name: str, encoding: str) -> dict[str, Any]:
     """Return the options that the beginning of a file shows; log them, and how to say others."""
     from spanloom.formats import _files
 
-    sniffed = _files.sniff_options(source, _files.load(name)).model_dump(exclude_unset=True)
+    options = _files.sniff_options(source, _files.load(name), encoding)
+    sniffed = options.model_dump(exclude_unset=True)
     for key, value in sniffed.items():
         seen = f"{key} {_files.shown(value)}, by its looks"
         log(f"{source}: {seen} (--reader-option {key}=… says another)")
@@ -251,7 +252,7 @@ def _of(path: Path, encoding: str) -> str:
         return _files.BRAT
     if path.suffix == ".txt":
         is_annotated = path.with_suffix(".ann").exists()
-        return _files.BRAT if is_annotated else _files.guess(path) or _files.BRAT
+        return _files.BRAT if is_annotated else _files.guess(path, encoding) or _files.BRAT
     return guess_format(path, encoding)
 
 

@@ -64,7 +64,8 @@ def evaluate(options: EvaluateOptions) -> None:
     )
     from spanloom.model.serialization import load
 
-    data, split = options.data, options.split or usual_split(options.data)
+    data = options.data
+    split = options.split or usual_split(data, options.encoding)
     is_test = is_test_set(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {options.test_log}")

@@ -83,7 +83,7 @@ def guess_format(path: Path, encoding: str = "utf-8") -> str:
     """
     from spanloom.formats import _files, _unrecognized
 
-    name = _files.guess(path)
+    name = _files.guess(path, encoding)
     if name is None and path.suffix == ".jsonl":
         name = "jsonl"  # its reader tells what is wrong with it
     if name is None:
@@ -93,7 +93,7 @@ def guess_format(path: Path, encoding: str = "utf-8") -> str:
         problem = f"cannot tell its format; spanloom convert --from NAME reads it ({choices})"
         raise DataError(f"{path}: {problem}; a plain text goes through a pipe or is called .txt")
     if name != "jsonl":
-        log(f"{path}: read as {_files.describe(path)}")
+        log(f"{path}: read as {_files.describe(path, encoding)}")
     return name
 
 
@@ -113,7 +113,7 @@ def read(
         input_format, options, SourceLocation("--reader-option")
     )
     if not options:
-        read_options = _files.sniff_options(path, input_format)
+        read_options = _files.sniff_options(path, input_format, encoding)
     stream = (
         _files.read(path, input_format, read_options, raw_options, encoding)
         if form != "jsonl"

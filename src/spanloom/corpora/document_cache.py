@@ -42,7 +42,7 @@ def read(path: Path, split: str, *, encoding: str = UTF8) -> Reading:
 
     Raises ``DataError`` and ``FormatError`` as ``folder.read`` does.
     """
-    root = folder.split_path(path, split)
+    root = folder.split_path(path, split, encoding)
     paths = sorted(root.rglob("*")) if root.is_dir() else []
     if total_bytes(paths) < _MIN_BYTES or all(path.suffix != _ANNOTATED for path in paths):
         return _without_sources(folder.read(path, split, encoding=encoding))

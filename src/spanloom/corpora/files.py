@@ -19,14 +19,19 @@ BRAT = {".txt", *ANNOTATED}
 _PROSE = {"", ".md", ".rst"}  # README, LICENSE: may show examples, and hold no documents
 
 
-def is_file(path: Path) -> bool:
-    """Whether this is a file of documents, by suffix or content, in a format other than brat's."""
+def is_file(path: Path, encoding: str = UTF8) -> bool:
+    """Whether this is a file of documents, by suffix or content, in a format other than brat's.
+
+    ``encoding``, here and below, is that of text files.
+    """
     suffix = path.suffix.lower()
     if path.name in NOTES or not path.is_file():
         return False
     if suffix in BRAT:
-        return suffix == ".txt" and detect_format(path) is not None
-    return suffix == f".{LINES}" or (suffix in _files.suffixes() and bool(detect_format(path)))
+        return suffix == ".txt" and detect_format(path, encoding) is not None
+    if suffix == f".{LINES}":
+        return True
+    return suffix in _files.suffixes() and detect_format(path, encoding) is not None
 
 
 def total_bytes(paths: Iterable[Path]) -> int:
@@ -34,61 +39,63 @@ def total_bytes(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
-def detect_format(path: Path) -> str | None:
+def detect_format(path: Path, encoding: str = UTF8) -> str | None:
     """Return the name of a file's format, None for an unknown one and for brat files.
 
     A text file with an annotation file beside it is brat's.
     """
     if path.suffix == ".txt" and any(path.with_suffix(end).exists() for end in ANNOTATED):
         return None
-    return _files.guess(path)
+    return _files.guess(path, encoding)
 
 
-def require_format(path: Path) -> str:
+def require_format(path: Path, encoding: str = UTF8) -> str:
     """Return the format of a file of documents; ``.jsonl`` is the default for its suffix.
 
     Raises ``DataError`` if the format cannot be recognized, ``FormatError`` for a file that is
     broken or empty.
     """
-    name = detect_format(path) or (LINES if path.suffix.lower() == f".{LINES}" else None)
+    default = LINES if path.suffix.lower() == f".{LINES}" else None
+    name = detect_format(path, encoding) or default
     if name is None:
-        if broken := problem_of(path):
+        if broken := problem_of(path, encoding):
             raise broken
         problem = "cannot tell its format; spanloom convert --from NAME makes it readable"
         raise DataError(f"{path}: {problem}")
     return name
 
 
-def holds_documents(path: Path) -> bool:
+def holds_documents(path: Path, encoding: str = UTF8) -> bool:
     """Whether this is a file of documents, or one is below this folder; hidden files are ignored.
 
     A single file may have any suffix if its content looks like a known format.
     """
     if not path.is_dir():
-        return is_file(path) or _has_known_content(path)
+        return is_file(path, encoding) or _has_known_content(path, encoding)
     suffixes = {*BRAT, *_files.suffixes()}
     return any(child.suffix.lower() in suffixes and child.is_file() for child in visible(path))
 
 
-def holds_annotation(path: Path) -> bool:
+def holds_annotation(path: Path, encoding: str = UTF8) -> bool:
     """Whether this is a file of annotated documents, or one is below this folder.
 
     Plain texts do not count, nor do files of unknown format.
     """
     if path.is_file():
-        return path.suffix in ANNOTATED or is_file(path) or _has_known_content(path)
+        is_named_so = path.suffix in ANNOTATED or is_file(path, encoding)
+        return is_named_so or _has_known_content(path, encoding)
     suffixes = _files.suffixes()
     return any(
-        child.suffix in ANNOTATED or (child.suffix.lower() in suffixes and is_file(child))
+        child.suffix in ANNOTATED or (child.suffix.lower() in suffixes and is_file(child, encoding))
         for child in visible(path)
     )
 
 
-def _has_known_content(path: Path) -> bool:
+def _has_known_content(path: Path, encoding: str) -> bool:
     """Whether a file of unusual name (``dev.annotated``) has the content of a known format."""
     if path.name in NOTES or path.suffix.lower() in {*BRAT, *_PROSE}:
         return False
-    return path.is_file() and detect_format(path) is not None
+    return path.is_file() and detect_format(path, encoding) is not None
 
 
 def problem_of(path: Path, encoding: str = UTF8) -> FormatError | None:

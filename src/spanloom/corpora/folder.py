@@ -65,27 +65,28 @@ def pause_gc() -> Iterator[None]:
             gc.enable()
 
 
-def splits(path: Path) -> dict[str, Path]:
+def splits(path: Path, encoding: str = UTF8) -> dict[str, Path]:
     """Return the folder or file of each split, in the order train, dev, test.
 
-    Documents without splits are the split "all". Raises ``DataError`` if the path is missing or
-    holds no documents, ``FormatError`` for a broken file, and the errors of ``splits.find``.
+    Documents without splits are the split "all"; ``encoding`` is that of text files. Raises
+    ``DataError`` if the path is missing or holds no documents, ``FormatError`` for a broken file,
+    and the errors of ``splits.find``.
     """
-    if path.is_file() and files.holds_documents(path):
+    if path.is_file() and files.holds_documents(path, encoding):
         return {ALL: path}
     if not path.exists():
         raise DataError(f"{path}: no such file or folder")
     if not path.is_dir():
-        if broken := files.problem_of(path):
+        if broken := files.problem_of(path, encoding):
             raise broken
         hint = "spanloom convert --from NAME reads it"
         if path.suffix in files.BRAT:
             hint = f"a brat corpus is a folder, as {path.parent}"
         raise DataError(f"{path}: expected a corpus folder or a file of documents; {hint}")
-    by_split = find(path)
+    by_split = find(path, encoding)
     if by_split:
         return by_split
-    if not files.holds_documents(path):
+    if not files.holds_documents(path, encoding):
         folders = ", ".join(f"{name}/" for name in SPLITS)
         raise DataError(f"{path}: no documents; looked for {folders} and *.txt, *.ann, *.jsonl")
     return {ALL: path}
@@ -93,19 +94,18 @@ def splits(path: Path) -> dict[str, Path]:
 
 def _read_file(path: Path, encoding: str) -> Iterable[Document]:
     """Yield the named documents of one file; JSON lines are always UTF-8."""
-    format_name = files.require_format(path)
+    format_name = files.require_format(path, encoding)
     if format_name == files.LINES:
         return jsonl.read(path)  # line by line
     file_format = _files.load(format_name)
-    return _files.name_documents(
-        _files.read(path, file_format, _files.sniff_options(path, file_format), encoding=encoding),
-        path.stem,
-    )
+    options = _files.sniff_options(path, file_format, encoding)
+    stream = _files.read(path, file_format, options, encoding=encoding)
+    return _files.name_documents(stream, path.stem)
 
 
-def split_path(path: Path, split: str) -> Path:
+def split_path(path: Path, split: str, encoding: str = UTF8) -> Path:
     """Return the path of one split; raises ``DataError`` that lists the splits of the corpus."""
-    by_split = splits(path)
+    by_split = splits(path, encoding)
     if split not in by_split:
         raise DataError(f"{path}: no split {split!r} (splits there: {', '.join(by_split)})")
     return by_split[split]
@@ -135,19 +135,19 @@ def read(
     ``FormatError`` for unreadable files; invalid lines become problems, and so do unreadable files
     if they may be skipped: a corpus without documents then has at least one problem.
     """
-    root = split_path(path, split)
+    root = split_path(path, split, encoding)
     unreadable: list[Problem] | None = [] if skip_unreadable else None
     if root.is_file():
         documents = _documents_of(root, encoding, unreadable)
-        return _corpus(documents, unreadable or (), root, [files.require_format(root)])
+        return _corpus(documents, unreadable or (), root, [files.require_format(root, encoding)])
     readings = list(read_brat(root, encoding=encoding, unreadable=unreadable))
     documents = [reading.document for reading in readings]
     format_names = [_files.BRAT] * bool(documents)
-    other_files = _other_files(root, documents)
+    other_files = _other_files(root, documents, encoding)
     for path in other_files:
         in_file = _documents_of(path, encoding, unreadable)
         documents += in_file if len(other_files) == 1 else _with_file_names(in_file, path)
-        format_names.append(files.require_format(path))
+        format_names.append(files.require_format(path, encoding))
     problems = [*folder.collect(root).problems, *(unreadable or ())]
     problems += [problem for reading in readings for problem in reading.problems]
     return _corpus(documents, problems, root, format_names)
@@ -169,7 +169,7 @@ def _documents_of(
         return ()
 
 
-def _other_files(root: Path, documents: Sequence[Document]) -> list[Path]:
+def _other_files(root: Path, documents: Sequence[Document], encoding: str) -> list[Path]:
     """Return the files of other formats in a brat folder with these documents.
 
     Beside annotated documents only JSON lines count; beside plain texts, where a licence may lie,
@@ -180,7 +180,7 @@ def _other_files(root: Path, documents: Sequence[Document]) -> list[Path]:
         return [
             child
             for child in children
-            if child.suffix.lower() == f".{files.LINES}" and files.is_file(child)
+            if child.suffix.lower() == f".{files.LINES}" and files.is_file(child, encoding)
         ]
     suffixes = _files.suffixes()
     candidates = [
@@ -188,7 +188,9 @@ def _other_files(root: Path, documents: Sequence[Document]) -> list[Path]:
         for child in children
         if child.suffix.lower() in suffixes and child.name not in files.NOTES
     ]
-    return [child for child in candidates if files.is_file(child)] if documents else candidates
+    if not documents:
+        return candidates
+    return [child for child in candidates if files.is_file(child, encoding)]
 
 
 def _with_file_names(documents: Iterable[Document], path: Path) -> Iterator[Document]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from spanloom.corpora.files import ANNOTATED, holds_annotation, holds_documents, problem_of
 from spanloom.errors import DataError
 from spanloom.formats import _files
+from spanloom.formats._text import UTF8
 
 SPLITS = {
     "train": ("train", "training"),
@@ -38,45 +39,45 @@ def is_split(name: str) -> bool:
     return name.lower() in _SPLIT_BY_WORD
 
 
-def find(corpus: Path) -> dict[str, Path]:
+def find(corpus: Path, encoding: str = UTF8) -> dict[str, Path]:
     """Return the folder or file of each split of a corpus, in the order train, dev, test.
 
-    Empty if no name has a split's word. Raises ``DataError`` if a split occurs twice, if one name
-    has words for two splits, if annotated documents belong to no split while others do, and if the
-    splits lie deeper: nothing may be silently left out or mistaken for another split.
+    Empty if no name has a split's word; ``encoding`` is that of text files. Raises ``DataError`` if
+    a split occurs twice, if one name has words for two splits, if annotated documents belong to no
+    split while others do, and if the splits lie deeper: nothing may be silently left out or
+    mistaken for another split.
     """
     children = sorted(path for path in corpus.iterdir() if not path.name.startswith("."))
-    by_split = {split: _split_paths(split, children) for split in SPLITS}
+    by_split = {split: _split_paths(split, children, encoding) for split in SPLITS}
     path_by_split = {
         split: _single_path(corpus, paths) for split, paths in by_split.items() if paths
     }
     if path_by_split:
-        _refuse_unassigned(
-            path_by_split, [path for path in children if path not in path_by_split.values()]
-        )
+        others = [path for path in children if path not in path_by_split.values()]
+        _refuse_unassigned(path_by_split, others, encoding)
     else:
         _refuse_mixed(corpus, children)
     return path_by_split
 
 
-def _split_paths(split: str, children: Iterable[Path]) -> list[Path]:
+def _split_paths(split: str, children: Iterable[Path], encoding: str) -> list[Path]:
     """Return the folders and files with a word for this split, except those without documents.
 
     If all lack documents, empty folders count whose full name is such a word. Raises
     ``FormatError`` for a broken file where all lack documents.
     """
     matches = [path for path in children if split in splits_of_name(path.name)]
-    with_documents = [path for path in matches if holds_documents(path)]
+    with_documents = [path for path in matches if holds_documents(path, encoding)]
     if not with_documents:
-        _refuse_broken(matches)
+        _refuse_broken(matches, encoding)
     return with_documents or [path for path in matches if path.is_dir() and is_split(path.name)]
 
 
-def _refuse_broken(paths: Iterable[Path]) -> None:
+def _refuse_broken(paths: Iterable[Path], encoding: str) -> None:
     """Raise ``FormatError`` for a file that is called as files of documents are, and is broken."""
     for path in paths:
         if path.is_file() and path.suffix.lower() in _files.suffixes():
-            if broken := problem_of(path):
+            if broken := problem_of(path, encoding):
                 raise broken
 
 
@@ -94,10 +95,12 @@ def _single_path(corpus: Path, paths: Sequence[Path]) -> Path:
     return first
 
 
-def _refuse_unassigned(path_by_split: Mapping[str, Path], others: Iterable[Path]) -> None:
+def _refuse_unassigned(
+    path_by_split: Mapping[str, Path], others: Iterable[Path], encoding: str
+) -> None:
     """Raise ``DataError`` for annotated documents that belong to no split while others do."""
     for path in others:
-        if holds_annotation(path):
+        if holds_annotation(path, encoding):
             names = ", ".join(split_path.name for split_path in path_by_split.values())
             raise DataError(
                 f"{path}: belongs to no split, beside {names}; give it a split's name "

@@ -50,14 +50,14 @@ def detectable_formats() -> dict[str, Format]:
     return {name: load(name) for name in _REGISTRY.names_without_installed()}
 
 
-def guess(path: Path) -> str | None:
+def guess(path: Path, encoding: str = UTF8) -> str | None:
     """Return the name of the format that a file seems to have, None if none or several fit.
 
     If several fit, those whose suffix the file has are preferred. Raises ``FormatError`` if the
-    file cannot be read.
+    file cannot be read, or for an unknown encoding.
     """
     head = _read_bytes(path, _HEAD_SIZE)
-    text, latin1_text = head.decode("utf-8-sig", errors="ignore"), head.decode("latin-1")
+    text, latin1_text = decode_head(head, path, encoding), head.decode("latin-1")
     format_of = detectable_formats()
     matching = [
         name
@@ -75,25 +75,34 @@ def suffixes() -> frozenset[str]:
     return frozenset(all_suffixes) - {".txt"}
 
 
-def sniff_options(path: Path, file_format: Format) -> Options:
-    """Return the options that a file's beginning shows."""
-    head = (
-        ""
-        if file_format.binary
-        else _read_bytes(path, _HEAD_SIZE).decode("utf-8-sig", errors="ignore")
-    )
+def sniff_options(path: Path, file_format: Format, encoding: str = UTF8) -> Options:
+    """Return the options that a file's beginning shows; raises ``FormatError`` as ``guess``."""
+    is_text = not file_format.binary
+    head = decode_head(_read_bytes(path, _HEAD_SIZE), path, encoding) if is_text else ""
     return file_format.options(**file_format.sniff_options(head))
 
 
-def describe(path: Path) -> str:
+def decode_head(head: bytes, path: Path, encoding: str) -> str:
+    """Return the text that a file begins with; bytes that are not of the encoding are left out.
+
+    The last character may be cut off, and the reader tells which byte is wrong. Raises
+    ``FormatError`` for an unknown encoding.
+    """
+    try:
+        return head.decode(encoding, errors="ignore").removeprefix("\ufeff")
+    except (LookupError, UnicodeError):  # of no codec, or of one that ignores nothing
+        return decode_text(head, path, encoding)
+
+
+def describe(path: Path, encoding: str = UTF8) -> str:
     """Return as which format a file is read, with the options that its beginning shows.
 
     Raises ``FormatError`` if the file cannot be read or has no format that can be told.
     """
-    name = guess(path)
+    name = guess(path, encoding)
     if name is None:
         raise FormatError(str(path), None, "cannot tell its format")
-    options = sniff_options(path, load(name)).model_dump(exclude_defaults=True)
+    options = sniff_options(path, load(name), encoding).model_dump(exclude_defaults=True)
     listed = ", ".join(
         f"{key}: {shown(value)}" for key, value in options.items() if value is not None
     )

@@ -9,7 +9,7 @@ from spanloom.formats._annotated_texts import json_or_none
 from spanloom.formats._json import json_lines, parse_json
 from spanloom.formats._text import UTF8, decode_text
 
-_MAX_CHARACTERS = 1_000_000  # of a file that are searched for what is wrong
+_MAX_BYTES = 1_000_000  # of a file that are searched for what is wrong
 _MIN_ROWS = 2  # that tell a format
 
 
@@ -25,8 +25,11 @@ def problem_of(path: Path, encoding: str = UTF8) -> FormatError | None:
         return None
     if not data.strip():
         return FormatError(str(path), None, "is empty")
-    head = data[:_MAX_CHARACTERS].decode("utf-8-sig", errors="ignore")
-    name, beginning = _likely_format(head, path)
+    try:
+        head = _files.decode_head(data[:_MAX_BYTES], path, encoding)
+        name, beginning = _likely_format(head, path)
+    except FormatError as error:
+        return error
     try:
         if name is not None:
             _read(path, name, beginning, encoding)

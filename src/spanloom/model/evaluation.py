@@ -77,9 +77,9 @@ def _attribute_names(task: TaskPlan) -> list[str]:
     return sorted({name for key in keys for name in task.vocabulary.get(key, {})})
 
 
-def usual_split(data: Path) -> str:
+def usual_split(data: Path, encoding: str) -> str:
     """Return the split that is scored unless another is named: dev, or all if there are none."""
-    return folder.ALL if list(folder.splits(data)) == [folder.ALL] else "dev"
+    return folder.ALL if list(folder.splits(data, encoding)) == [folder.ALL] else "dev"
 
 
 def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) -> Sequence[Document]:
@@ -87,7 +87,7 @@ def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) ->
 
     Raises what ``folder.read`` raises.
     """
-    splits = folder.splits(data)
+    splits = folder.splits(data, encoding)
     source = next((name for name in ("train", folder.ALL) if name in splits), None)
     if split == "dev" and "dev" not in splits and source is not None:
         documents = folder.read(data, source, encoding=encoding).documents

@@ -80,7 +80,7 @@ def propose_recipe(
     ``DataError`` if no layer has annotations or ``kinds`` names another layer, ``NameNotFound`` for
     an unknown kind, and what ``corpora.folder.read`` raises.
     """
-    splits = folder.splits(path)
+    splits = folder.splits(path, encoding)
     split = "train" if "train" in splits else next(iter(splits))
     documents = folder.read(path, split, encoding=encoding).documents
     layers = _samples(path, documents, kinds)

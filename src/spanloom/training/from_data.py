@@ -68,21 +68,21 @@ def read_recipe(
     neither a recipe nor data, and what ``propose_recipe`` does; ``RecipeError`` for a wrong recipe,
     or for one with ``kinds``.
     """
-    if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source)):
+    if source.suffix in RECIPES and not (source.suffix == ".json" and is_file(source, encoding)):
         if kinds:
             raise RecipeError(str(source), None, "is a recipe: its kinds of tasks stand in it")
         encoding_setting = [] if encoding == UTF8 else [f"encoding={encoding}"]
         return recipes.load(source, [*settings, *encoding_setting]), source.parent
     if not source.exists():
         raise DataError(f"{source}: no such recipe, folder or file")
-    if not source.is_dir() and not holds_documents(source):
+    if not source.is_dir() and not holds_documents(source, encoding):
         if broken := problem_of(source, encoding):
             raise broken
         expected = "expected a recipe (.yaml), a folder or a file of documents"
         hint = "spanloom convert --from NAME reads other files"
         raise DataError(f"{source}: {expected}; {hint}")
     if source.is_file() and source.suffix != f".{LINES}":
-        log(f"{source}: read as {_files.describe(source)}")
+        log(f"{source}: read as {_files.describe(source, encoding)}")
     proposal = propose_recipe(source, str(source.absolute()), kinds, encoding)
     for line in proposal.lines():
         log(line)

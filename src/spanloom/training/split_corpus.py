@@ -97,7 +97,7 @@ def _read_scored(plan: Plan, name: str, sources: Mapping[str, SplitCorpus]) -> t
     """Return dev and test of a corpus; dev is what training itself takes as dev."""
     path = _locate(plan, name)
     dev = sources[name].dev if name in sources else _read_dev(path, plan.recipe)
-    if "test" not in folder.splits(path):
+    if "test" not in folder.splits(path, plan.recipe.encoding):
         return dev
     test, _ = document_cache.read(path, "test", encoding=plan.recipe.encoding)
     return (*dev, *test)
@@ -116,7 +116,7 @@ def _locate(plan: Plan, name: str) -> Path:
 
 def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     """Read train and dev; a corpus without dev holds out a tenth of train."""
-    splits = folder.splits(path)
+    splits = folder.splits(path, recipe.encoding)
     first = "train" if "train" in splits else next(iter(splits))
     if first == "test":
         raise DataError(f"{path}: expected train/ to learn from, found test/ alone")
@@ -135,7 +135,7 @@ def _has_own_dev(splits: Collection[str]) -> bool:
 
 def _read_dev(path: Path, recipe: Recipe) -> tuple[Document, ...]:
     """Read dev alone if it is a split of its own."""
-    if _has_own_dev(folder.splits(path)):
+    if _has_own_dev(folder.splits(path, recipe.encoding)):
         return document_cache.read(path, "dev", encoding=recipe.encoding)[0]
     return _read(path, recipe).dev
 
