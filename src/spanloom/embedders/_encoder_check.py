@@ -114,6 +114,16 @@ def parse(values: Mapping[str, Any]) -> Config:
     return _hub.parse_config(values)
 
 
+def check_sizes(config: Config, num_layers: int | None, intermediate_size: int | None) -> None:
+    """Raise ``ModelError`` if a saved encoder has other sizes than those that are asked for."""
+    sizes = {"num_layers": num_layers, "intermediate_size": intermediate_size}
+    names = {"num_layers": "num_hidden_layers", "intermediate_size": "intermediate_size"}
+    for key, wanted in sizes.items():
+        got = getattr(config, names[key], None)
+        if wanted not in (None, got):
+            raise ModelError(f"{key}: expected {got}, as the saved encoder has, got {wanted}")
+
+
 def _keys(model_type: object, source: object) -> frozenset[str]:
     """Return the valid keys of a model type."""
     if model_type == _bert.MODEL_TYPE:

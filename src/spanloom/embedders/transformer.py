@@ -369,11 +369,7 @@ def _restore(options: Options, files: Mapping[str, str]) -> Transformer:
     if "config.json" not in files:
         raise ModelError("no config.json, so the shape of the encoder is unknown")
     config = _encoder_check.parse(json.loads(files["config.json"]))
-    sizes = {"num_layers": "num_hidden_layers", "intermediate_size": "intermediate_size"}
-    for key, of_config in sizes.items():
-        wanted, got = getattr(options, key), getattr(config, of_config, None)
-        if wanted not in (None, got):
-            raise ModelError(f"{key}: expected {got}, as the saved encoder has, got {wanted}")
+    _encoder_check.check_sizes(config, options.num_layers, options.intermediate_size)
     return build(options, build_untrained(config, options))
 
 

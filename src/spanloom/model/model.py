@@ -290,8 +290,7 @@ class Model:
             for index, item in enumerate(open_documents)
             for instance in reader.instances(index, item.tokens, limits, self.tokenize_prompt)
         ]
-        # one context for all batches: it keeps the weights that it has converted until it ends,
-        # which it does not in inference mode
+        # one context for all batches: without inference mode it keeps the weights it converts
         with torch.no_grad(), self.compute.autocast():
             for group in returned_between(bucket_by_length(instances, words, window=window)):
                 checkpoint()

@@ -218,12 +218,9 @@ class StageTrainer:
         )
 
     def fit_biases(self, names: Collection[str]) -> None:
-        """Fit the output biases of the new heads of some tasks to a few batches.
-
-        All processes take those of the first, as GPUs add up in no fixed order.
-        """
+        """Fit the output biases of some tasks' new heads; all processes take the first one's."""
         biases = fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch())
-        self.processes.share(biases)
+        self.processes.share(biases)  # as GPUs add up in no fixed order
 
     def draw_epoch(self) -> list[batch_schedule.Update]:
         """Return the updates of the current epoch."""
