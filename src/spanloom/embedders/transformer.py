@@ -389,12 +389,11 @@ def _load_config(folder: str, options: Options) -> "PretrainedConfig":
 
 def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
     """Set the dropout rates, which architectures name differently."""
-    for key in ("hidden_dropout_prob", "dropout", "hidden_dropout"):
+    hidden = dict.fromkeys(("hidden_dropout_prob", "dropout", "hidden_dropout"), options.dropout)
+    attention = ("attention_probs_dropout_prob", "attention_dropout")
+    for key, rate in {**hidden, **dict.fromkeys(attention, options.attention_dropout)}.items():
         if hasattr(config, key):
-            setattr(config, key, options.dropout)
-    for key in ("attention_probs_dropout_prob", "attention_dropout"):
-        if hasattr(config, key):
-            setattr(config, key, options.attention_dropout)
+            setattr(config, key, rate)
     return config
 
 

@@ -159,10 +159,9 @@ class StageTrainer:
         self.run_, self.spec, self.progress = run, spec, run.progress
         self.length = StageLength(spec)
         self.model, self.processes = run.model, run.processes
-        network = run.model.network
-        freeze(network, run.parameters, spec.lr)
-        self.optimizer = build_optimizer(network, spec)
-        self.average = EMA(network, spec.ema_decay) if spec.ema_decay else None
+        freeze(self.model.network, run.parameters, spec.lr)
+        self.optimizer = build_optimizer(self.model.network, spec)
+        self.average = EMA(self.model.network, spec.ema_decay) if spec.ema_decay else None
         self.gradients = GradientSum(run.model, run.prepared, run.processes, spec)
         self.written = time.monotonic()
         self.losses: Mapping[str, Tensor] = {}
