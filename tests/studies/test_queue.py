@@ -247,7 +247,7 @@ def planned_jobs(study, folders):
     return list(read_rows(study, folders)[0].jobs.values())
 
 
-def test_hours_follow_sentences_patience_and_trunk(study, folders):
+def test_hours_follow_sentences_and_patience(study, folders):
     """Ten times the sentences take ten times as long; patience ends a run early."""
     from spanloom.studies.estimate import Estimates
 
@@ -263,4 +263,3 @@ def test_hours_follow_sentences_patience_and_trunk(study, folders):
     assert hours("stages.0.epochs=100", "stages.0.patience=2") == pytest.approx(
         hours("stages.0.epochs=6")
     )
-    assert hours("trunk=[{casing: 4}]", "stages.0.epochs=6") < hours("stages.0.epochs=6")

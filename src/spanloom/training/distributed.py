@@ -26,7 +26,7 @@ class ProcessGroup:
         Which GPU is used follows from the local rank.
         """
         if device not in (None, "cpu", "cuda"):
-            raise NameNotFound("device to train on", device, ("cpu", "cuda"))
+            raise NameNotFound("device", device, ("cpu", "cuda"))
         if not torch.distributed.is_initialized():
             # else accelerate keeps the device of an earlier run of this process
             AcceleratorState._reset_state(reset_partial_state=True)
