@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
+from two_processes import torchrun
 from workbench import FIRST, LEVELS, SECOND, TASKS
 
 from spanloom.errors import NameNotFound
@@ -26,8 +27,6 @@ from spanloom.training.loop import METRICS
 WITHOUT_GRADIENT = ("key.bias", "attention.score.bias", "attention.score.weight")
 CHILD = Path(__file__).with_name("child.py")
 SUMS = Path(__file__).with_name("child_sums.py")
-TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
-TORCHRUN += ["--master-addr", "127.0.0.1", "--master-port", "29519"]
 
 
 class Twin(ProcessGroup):
@@ -114,7 +113,7 @@ def calm(spec):
 
 @pytest.mark.slow
 def test_sums_of_long_and_short_tensors_are_those_of_all_processes(tmp_path):
-    run(*TORCHRUN, SUMS, tmp_path)
+    run(*torchrun(), SUMS, tmp_path)
     for rank in range(2):
         sums = load_file(tmp_path / f"{rank}.safetensors")
         assert {name: tuple(each.shape) for name, each in sums.items()} == {
@@ -141,7 +140,7 @@ def test_two_processes_learn_what_one_learns(bench, tmp_path):
         stages=[FIRST | {"batch_words": 10}, SECOND],
     )
     outs = [tmp_path / "one", tmp_path / "two"]
-    for out, how in zip(outs, ([], TORCHRUN), strict=True):
+    for out, how in zip(outs, ([], torchrun()), strict=True):
         run(*how, CHILD, path, out)
     one, two = (losses(out) for out in outs)
     assert one.keys() == two.keys()
@@ -157,7 +156,7 @@ def test_two_processes_learn_what_one_learns(bench, tmp_path):
 def test_two_processes_with_a_batch_each_drop_what_one_drops(bench, tmp_path):
     path = bench.write("whole.yaml", stages=[FIRST | {"epochs": 0.5}])
     outs = [tmp_path / "one", tmp_path / "two"]
-    for out, how in zip(outs, ([], TORCHRUN), strict=True):
+    for out, how in zip(outs, ([], torchrun()), strict=True):
         run(*how, CHILD, path, out)
     one, two = (losses(out) for out in outs)
     assert len(one) > 2

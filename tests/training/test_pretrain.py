@@ -22,6 +22,7 @@ from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from two_processes import torchrun
 
 from spanloom.cli import pretrain as cli
 from spanloom.cli.console import WrongUse
@@ -327,9 +328,8 @@ def test_an_encoder_from_scratch_has_the_positions_it_was_trained_with(bench, co
 def test_two_processes_export_one_encoder(bench, command):
     made, expected = command
     out = bench / "two"
-    ports = ["--master-addr", "127.0.0.1", "--master-port", "29531"]
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *ports]
-    run = subprocess.run([*torchrun, *made, "-o", str(out)], capture_output=True, text=True)
+    start = [sys.executable, *torchrun()]
+    run = subprocess.run([*start, *made, "-o", str(out)], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.count("next: trunk:") == 1
     assert load_file(out / "model.safetensors").keys() == expected.keys()
