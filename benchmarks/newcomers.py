@@ -33,8 +33,9 @@ INTRODUCTION = """\
 
 Common tasks as shell commands. Replace `a.txt`, `texts`, `corpus` by your own files;
 [Formats](formats.md) shows the formats. `spanloom train` guesses the kind of task from the data.
-Seconds include the start of Python, on two busy cores. The trainings here read 24 sentences in few
-epochs, so only their times mean anything; leave `--set` out for your own data.
+Seconds include the start of Python, on two busy cores (a page of a text: on quiet ones). The
+trainings here read 24 sentences in few epochs, so only their times mean anything; leave `--set` out
+for your own data.
 `python benchmarks/newcomers.py` runs all of this.
 """
 

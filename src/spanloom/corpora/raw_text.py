@@ -111,7 +111,7 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
         return
     number, paragraphs, size = 1, list[str](), 0
     is_open = False  # whether the document with this number has begun
-    for line in _lines(file):
+    for line in map(str.strip, text_lines(file)):
         if line:
             paragraphs.append(line)
             size += len(line) + 1
@@ -125,18 +125,13 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
         yield number, Document("\n".join(paragraphs), name=f"{stem(file)}:{number}")
 
 
-def _lines(file: Path) -> Iterator[str]:
-    """Yield the lines of a file without the blanks around them.
-
-    Raises ``DataError``; ``FormatError`` as ``bounded_lines`` does.
-    """
+def text_lines(file: Path) -> Iterator[str]:
+    """Yield the lines of a text; raises ``DataError``, ``FormatError`` as ``bounded_lines``."""
     opened = gzip.open if file.suffix == ".gz" else open
     try:
         with opened(file, "rt", encoding="utf-8", newline=None) as text:
-            lines = bounded_lines(text.readline, str(file)) if file.suffix == ".gz" else text
-            for line in lines:
-                yield line.strip()
+            yield from bounded_lines(text.readline, str(file)) if file.suffix == ".gz" else text
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{file}: cannot be read: {error}") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{file}: expected UTF-8: {error}") from error
+        raise DataError(f"{file}: expected a text in UTF-8: {error}") from error

@@ -116,10 +116,11 @@ def parse(values: Mapping[str, Any]) -> Config:
 
 def check_sizes(config: Config, num_layers: int | None, intermediate_size: int | None) -> None:
     """Raise ``ModelError`` if a saved encoder has other sizes than those that are asked for."""
-    sizes = {"num_layers": num_layers, "intermediate_size": intermediate_size}
-    names = {"num_layers": "num_hidden_layers", "intermediate_size": "intermediate_size"}
-    for key, wanted in sizes.items():
-        got = getattr(config, names[key], None)
+    for key, name, wanted in (
+        ("num_layers", "num_hidden_layers", num_layers),
+        ("intermediate_size", "intermediate_size", intermediate_size),
+    ):
+        got = getattr(config, name, None)
         if wanted not in (None, got):
             raise ModelError(f"{key}: expected {got}, as the saved encoder has, got {wanted}")
 

@@ -149,6 +149,17 @@ def tokenizer(folder: str) -> Any:
         raise _model_error(folder, error) from error
 
 
+def set_dropout(config: PretrainedConfig, rate: float, attention_rate: float) -> PretrainedConfig:
+    """Set the dropout rates, which architectures name differently."""
+    for key in ("hidden_dropout_prob", "dropout", "hidden_dropout"):
+        if hasattr(config, key):
+            setattr(config, key, rate)
+    for key in ("attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, key):
+            setattr(config, key, attention_rate)
+    return config
+
+
 def _class(config: type[PretrainedConfig]) -> Any:
     """Return the class of encoders with such a config, None if there is none."""
     for mapping in (MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING):

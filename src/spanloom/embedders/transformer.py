@@ -319,7 +319,8 @@ def load_pretrained(folder: str, options: Options) -> Encoder:
     config = _load_config(folder, options)
     saved = json.loads(_encoder_check.dumps(config))
     is_bert = _bert.supports(config.to_dict())
-    config = _set_dropout(config if is_bert else _hub.parse_config(saved), options)
+    config = config if is_bert else _hub.parse_config(saved)
+    config = _hub.set_dropout(config, options.dropout, options.attention_dropout)
     loaded, missing = _hub.load_pretrained(folder, config)
     encoder: Encoder = (
         _bert.Bert(_bert.parse_config(loaded.config.to_dict())) if is_bert else _hub.prepare(loaded)
@@ -343,7 +344,8 @@ def build_untrained(config: Config, options: Options) -> Encoder:
         return _bert.Bert(config).train()
     from spanloom.embedders import _hub
 
-    return _hub.prepare(_hub.initialise(_set_dropout(config, options)))
+    config = _hub.set_dropout(config, options.dropout, options.attention_dropout)
+    return _hub.prepare(_hub.initialise(config))
 
 
 def _build(options: Options, context: BuildContext, location: SourceLocation) -> Transformer:
@@ -384,16 +386,6 @@ def _load_config(folder: str, options: Options) -> "PretrainedConfig":
             expected = f"expected at most the {available} layers of {folder}"
             raise ModelError(f"num_layers: {expected}, got {options.num_layers}")
         config.num_hidden_layers = options.num_layers
-    return config
-
-
-def _set_dropout(config: "PretrainedConfig", options: Options) -> "PretrainedConfig":
-    """Set the dropout rates, which architectures name differently."""
-    hidden = dict.fromkeys(("hidden_dropout_prob", "dropout", "hidden_dropout"), options.dropout)
-    attention = ("attention_probs_dropout_prob", "attention_dropout")
-    for key, rate in {**hidden, **dict.fromkeys(attention, options.attention_dropout)}.items():
-        if hasattr(config, key):
-            setattr(config, key, rate)
     return config
 
 

@@ -51,9 +51,10 @@ def inherit_trunk(plan: Plan, earlier: Model) -> list[nn.Module]:
             f"expected the embedders of {recipe.init_from}, {available}, got {expected_names}"
         )
     trunk = []
-    for embedder, before in zip(plan.embedders, earlier.plan.embedders, strict=True):
+    for embedder, before, source in zip(
+        plan.embedders, earlier.plan.embedders, earlier.network.trunk, strict=True
+    ):
         _check_same_files(embedder, before, recipe.init_from)
-    for embedder, source in zip(plan.embedders, earlier.network.trunk, strict=True):
         part = embedder.type.restore(embedder.options, cast(Embedder, source).extra_files())
         for name, expected, got in differing(shapes_of(source), shapes_of(part)):
             raise embedder.location.error(

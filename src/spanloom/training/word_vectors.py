@@ -4,21 +4,16 @@ Words are split as in treebanks and written in lower case, in which the embedder
 them up. The same texts, options and version of gensim give the same file.
 """
 
-import gzip
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from spanloom.atomic_io import write_file
-from spanloom.corpora.bounded_lines import bounded_lines
-from spanloom.corpora.files import visible
+from spanloom.corpora.raw_text import SUFFIXES, text_files, text_lines
 from spanloom.errors import DataError, PackageMissing
 from spanloom.tokenization import treebank_words
-
-_SUFFIXES = (".txt", ".txt.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +44,8 @@ def train_vectors(corpus: Path, out: Path, options: VectorOptions) -> TrainedVec
     from gensim.models import Word2Vec
 
     paths = text_files(corpus)
+    if not paths:
+        raise DataError(f"{corpus}: expected texts ({' or '.join(SUFFIXES)}), found none")
     with tempfile.TemporaryDirectory() as folder:
         lines = Path(folder, "lines.txt")
         text_words = _write_lines(paths, lines)
@@ -72,41 +69,16 @@ def train_vectors(corpus: Path, out: Path, options: VectorOptions) -> TrainedVec
     return TrainedVectors(len(model.wv.index_to_key), text_words)
 
 
-def text_files(corpus: Path) -> list[Path]:
-    """Return a file, or the texts below a folder that are not hidden, sorted.
-
-    Raises ``DataError`` without any.
-    """
-    if corpus.is_file():
-        return [corpus]
-    paths = sorted(path for path in visible(corpus) if path.name.endswith(_SUFFIXES))
-    if not paths:
-        raise DataError(f"{corpus}: expected texts ({' or '.join(_SUFFIXES)}), found none")
-    return paths
-
-
 def _write_lines(paths: Iterable[Path], out: Path) -> int:
     """Write the words of each line of texts, with blanks between them; return their number."""
     num_words = 0
     with out.open("w", encoding="utf-8") as stream:
         for path in paths:
-            for line in _lines(path):
+            for line in map(str.lower, text_lines(path)):
                 words = [line[start:end] for start, end in treebank_words(line)]
                 num_words += len(words)
                 stream.write(" ".join(words) + "\n")
     return num_words
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text in lower case; raises ``DataError`` if it cannot be read."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opener(path, "rt", encoding="utf-8") as stream:
-            lines = bounded_lines(stream.readline, str(path)) if path.suffix == ".gz" else stream
-            for line in lines:
-                yield line.lower()
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: expected a text in UTF-8: {error}") from error
 
 
 def _rows(vectors: Any, dim: int) -> Iterator[str]:
