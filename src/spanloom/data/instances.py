@@ -1,5 +1,6 @@
 """Documents as instances: what a task reads at once, with the way back to characters."""
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -149,9 +150,8 @@ def tokenize(document: Document, split: Split, pieces: SubwordTokenizer) -> Toke
 
 
 def _tokens(text: str, words: Sequence[Bounds]) -> tuple[str, ...]:
-    """Return the characters of each word; equal words share one string."""
-    strings: dict[str, str] = {}
-    return tuple(strings.setdefault(word, word) for word in (text[a:b] for a, b in words))
+    """Return the characters of each word; equal words of all documents share one string."""
+    return tuple(sys.intern(text[a:b]) for a, b in words)
 
 
 def tokenize_prompt(text: str, split: Split, pieces: SubwordTokenizer) -> Prompt:

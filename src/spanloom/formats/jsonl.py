@@ -14,6 +14,7 @@ requires neither. Any other key in a line is an error.
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from json.encoder import encode_basestring, encode_basestring_ascii
@@ -299,16 +300,21 @@ def _parse_annotation(cls: type[Annotation], value: Any) -> Any:
     return cls(**{name: readers[name](field_value) for name, field_value in record.items()})
 
 
+def _a_shared_string(value: Any) -> str:
+    """Return a string that a corpus repeats, kept once in memory: an id, a label, a value."""
+    return sys.intern(a_string(value))
+
+
 def _parse_strings(value: Any) -> tuple[str, ...]:
     """Return strings; raises ``ValueError`` for other values."""
-    return tuple(a_string(item) for item in a_list(value))
+    return tuple(_a_shared_string(item) for item in a_list(value))
 
 
 def _parse_pair(value: Any) -> tuple[str, str]:
     """Return two strings; raises ``ValueError`` for other values."""
     if len(a_list(value)) != 2:
         raise ValueError(f"expected two strings, got {value!r:.60}")
-    return a_string(value[0]), a_string(value[1])
+    return _a_shared_string(value[0]), _a_shared_string(value[1])
 
 
 def _parse_fragments(value: Any) -> tuple[tuple[int, int], ...]:
@@ -329,19 +335,19 @@ def _parse_score(value: Any) -> float | None:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "id": a_string,
-    "label": a_string,
+    "id": _a_shared_string,
+    "label": _a_shared_string,
     "fragments": _parse_fragments,
     "score": _parse_score,
-    "head": a_string,
-    "tail": a_string,
+    "head": _a_shared_string,
+    "tail": _a_shared_string,
     "roles": _parse_pair,
-    "trigger": a_string,
+    "trigger": _a_shared_string,
     "arguments": lambda value: tuple(Argument(*_parse_pair(pair)) for pair in a_list(value)),
-    "target": a_string,
-    "value": lambda value: None if value is None else a_string(value),
-    "resource": a_string,
-    "key": a_string,
+    "target": _a_shared_string,
+    "value": lambda value: None if value is None else _a_shared_string(value),
+    "resource": _a_shared_string,
+    "key": _a_shared_string,
     "text": a_string,
     "members": _parse_strings,
 }

@@ -1,5 +1,7 @@
 """Parse one line of an .ann file into an annotation, or into a message that says what is wrong.
 
+What the files of a corpus repeat, ids and values, is kept once in memory.
+
 ========  ==================================================================
 ``T1``    ``Type start end[;start end…]`` TAB text
 ``R1``    ``Type Role:T1 Role:T2``
@@ -12,8 +14,10 @@
 """
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from spanloom.annotation.reference_graph import references
@@ -77,7 +81,7 @@ def _parse_line(raw: str) -> ParsedLine | TextBound | str:
     parse_body = _PARSERS.get(key[0])
     if parse_body is None:
         return f"unknown kind of annotation {key!r:.40}; known: {KINDS}"
-    return parse_body(key, body, text)
+    return parse_body(sys.intern(key), body, text)
 
 
 def owner(type_name: str) -> tuple[str, str]:
@@ -111,8 +115,13 @@ def _parse_relation(key: str, body: str, _: str | None) -> ParsedLine | str:
         return f"both arguments have the role {first!r:.40}, two different ones are needed"
     layer, label = owner(type_name)
     return ParsedLine(
-        Relation(key, label, head, tail, (read_name(first), read_name(second))), layer
+        Relation(key, label, sys.intern(head), sys.intern(tail), _roles(first, second)), layer
     )
+
+
+@lru_cache(maxsize=4096)
+def _roles(first: str, second: str) -> tuple[str, str]:
+    return read_name(first), read_name(second)
 
 
 def _parse_event(key: str, body: str, _: str | None) -> ParsedLine | str:
@@ -135,7 +144,8 @@ def _parse_attribute(key: str, body: str, _: str | None) -> ParsedLine | str:
     layer, label = read_type(type_name)
     raw_value = (value or "").strip(" ")
     text = read_text(raw_value, tabs=False) if raw_value and raw_value != "_x_" else ""
-    return ParsedLine(Attribute(key, label, target, text if raw_value else None), layer)
+    shared = sys.intern(text) if raw_value else None
+    return ParsedLine(Attribute(key, label, sys.intern(target), shared), layer)
 
 
 def _parse_normalization(key: str, body: str, text: str | None) -> ParsedLine | str:
