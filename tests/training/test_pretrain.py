@@ -497,7 +497,7 @@ def test_a_layer_to_mask_that_no_document_has_is_refused(bench):
 
 def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     out = bench / "scratch"
-    folder = pretrain.untrained_encoder(plan(bench), out, vocab_size=70, cased=True)
+    folder = pretrain.untrained_encoder(plan(bench), out, print, vocab_size=70, cased=True)
     assert folder.parent == run_folder(out)
     config = json.loads((folder / "config.json").read_text())
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -512,14 +512,14 @@ def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     assert f"transformer: {folder.name}\n" in card
     assert str(bench) not in card
     again, smaller, lower = (
-        pretrain.untrained_encoder(plan(bench), out, vocab_size=size, cased=cased)
+        pretrain.untrained_encoder(plan(bench), out, print, vocab_size=size, cased=cased)
         for size, cased in ((70, True), (60, True), (60, False))
     )
     assert again == folder
     assert len({folder, smaller, lower}) == 3
     assert json.loads((smaller / "config.json").read_text())["vocab_size"] == 60
     with pytest.raises(TrainingError, match="has but"):
-        pretrain.untrained_encoder(plan(bench), bench / "no", vocab_size=30_000, cased=False)
+        pretrain.untrained_encoder(plan(bench), bench / "no", print, vocab_size=30_000, cased=False)
     nowhere = plan(bench, {**TEXT, "data": "no-such-text"})
     with pytest.raises(DataError, match="no-such-text"):
-        pretrain.untrained_encoder(nowhere, bench / "no", vocab_size=70, cased=False)
+        pretrain.untrained_encoder(nowhere, bench / "no", print, vocab_size=70, cased=False)

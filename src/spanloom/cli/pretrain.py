@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spanloom.cli.console import WrongUse, write_stdout
+from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.train import print_sizes, resumable, resume_command
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def pretrain(
     plan = resolve(recipes.load(source, settings or ()), source.parent)
     training.check(plan)
     if vocab_size is not None:
-        start = training.untrained_encoder(plan, out, vocab_size=vocab_size, cased=cased)
+        start = training.untrained_encoder(plan, out, log, vocab_size=vocab_size, cased=cased)
         own = (f"trunk.0.transformer={start.resolve()}", "trunk.0.init=random")
         plan = resolve(recipes.load(source, (*(settings or ()), *own)), source.parent)
     if dry_run:

@@ -32,6 +32,7 @@ from spanloom.model.model import Model
 from spanloom.model.plan import Plan
 from spanloom.model.precision import ComputeConfig, compute
 from spanloom.nn.masked_language import MaskedLMHead
+from spanloom.quantity import shorten_list
 from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions
 from spanloom.training import masked_lm_weights, text_data, utilization
 from spanloom.training.checkpoint import Progress
@@ -201,7 +202,7 @@ def _card(recipe: Recipe) -> str:
     )
 
 
-def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) -> Path:
+def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased: bool) -> Path:
     """Write the shape of a plan's encoder with a WordPiece vocabulary of the plan's own text.
 
     The folder lies in the run's, and its name follows from text, size, casing and shape; if it is
@@ -219,6 +220,8 @@ def untrained_encoder(plan: Plan, out: Path, *, vocab_size: int, cased: bool) ->
     folder = run_dir / f"{_START}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
     with open_locked(run_dir / f"{_START}.lock", os.O_WRONLY | os.O_CREAT):
         if not folder.exists():
+            names = shorten_list(plan.recipe.all_sources)
+            log(f"making a vocabulary of {vocab_size:,} pieces of {names}")
             pieces = train_wordpiece(partial(_texts, plan), vocab_size, cased=cased)
             size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
             if size < vocab_size:

@@ -11,6 +11,7 @@ from typing import cast
 import torch
 
 from spanloom.atomic_io import MANIFEST, write_file
+from spanloom.corpora.cache_dir import cache_dir
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
 from spanloom.document import Document, Query
@@ -24,9 +25,10 @@ from spanloom.model.network import Network
 from spanloom.model.plan import Plan
 from spanloom.model.precision import compute
 from spanloom.nn.masked_language import MaskedLMHead
+from spanloom.quantity import shorten_list
 from spanloom.tensors import HeadInputs
 from spanloom.termination import terminable
-from spanloom.training import biases, samplers
+from spanloom.training import biases, samplers, text_data
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals
@@ -126,6 +128,14 @@ def _with_pretrained_heads(prepared: PreparedData, network: Network, folder: str
     return replace(prepared, notes=(*prepared.notes, *notes))
 
 
+def _reading_note(plan: Plan) -> str:
+    """Tell what is read before anything is trained, as large corpora take minutes."""
+    note = f"reading {shorten_list(plan.recipe.all_sources)}"
+    if text_data.streamed(plan):
+        note += f"; pieces of raw text are kept in {cache_dir()}"
+    return note
+
+
 def train(
     plan: Plan,
     out: Path,
@@ -148,6 +158,8 @@ def train(
     run_dir = run_folder(out)
     run_dir.mkdir(parents=True, exist_ok=True)
     with terminable(), hold_lock(run_dir, processes):
+        if processes.is_first:
+            log(_reading_note(plan))
         model, prepared = new_model(plan, device or processes.device.type)
         metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.is_first)
         metrics_log.log(f"computing on {model.compute}, {processes.world_size} process(es)")
