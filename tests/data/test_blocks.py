@@ -125,6 +125,18 @@ def test_half_of_the_second_segments_come_from_other_documents():
     assert abs(share - 0.5) < 4 * 0.5 / len(is_next) ** 0.5
 
 
+def test_where_a_second_segment_begins_does_not_tell_whether_it_follows():
+    corpus = long_corpus(60)
+    drawn = exchange(divide(cut_blocks(corpus, 127), Random(1)), Random(2))
+    begins = {True: [], False: []}
+    for (_, b, c, _), instance in zip(drawn.bounds.tolist(), drawn, strict=True):
+        assert instance.is_next == (b == c)
+        begins[instance.is_next].append(bool(corpus.flags[c] & SENTENCE))
+    true, false = (sum(group) / len(group) for group in begins.values())
+    assert min(map(len, begins.values())) > 300
+    assert abs(true - false) < 0.05
+
+
 def test_one_document_has_no_other_to_draw_from():
     pairs = divide(cut_blocks(long_corpus(1), 127), Random(1))
     assert (exchange(pairs, Random(2)).bounds == pairs.bounds).all()

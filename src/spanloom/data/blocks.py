@@ -183,8 +183,9 @@ def divide(blocks: Blocks, rng: Random) -> Blocks:
 def exchange(pairs: Blocks, rng: Random) -> Blocks:
     """Replace each second segment, with probability ½, by one of a random other document.
 
-    The new segment is the beginning of another block, as long as the old one or shorter. Where
-    there is but one document nothing is replaced.
+    The new segment begins where the second one of another block does, so that where a segment
+    begins does not tell which it is. It is as long as the old one, or shorter where its document
+    ends. Where there is but one document nothing is replaced.
     """
     generator, bounds = _generator(rng), pairs.bounds.copy()
     words, corpus = pairs.num_words.copy(), pairs.corpus
@@ -195,7 +196,8 @@ def exchange(pairs: Blocks, rng: Random) -> Blocks:
         first, end = np.searchsorted(documents, [documents[row], documents[row] + 1]).tolist()
         other = int(generator.integers(len(bounds) - (end - first)))
         other += (end - first) * (other >= first)  # beyond the blocks of the same document
-        start, limit = int(pairs.bounds[other, 0]), int(pairs.bounds[other, 3])
+        start = int(pairs.bounds[other, 2])
+        limit = int(corpus.documents[documents[other] - 1, 1])
         end = min(limit, start + int(bounds[row, 3] - bounds[row, 2]))
         if end < limit:
             starts = np.flatnonzero(corpus.flags[start + 1 : end + 1] & WORD)

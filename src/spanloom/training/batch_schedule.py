@@ -77,13 +77,15 @@ class _BatchIterator:
     def _shuffle(self) -> list[TrainBatch]:
         """Return each document once, in batches; the last one comes first."""
         suffix = f"/{self.num_passes}" if self.num_passes else ""
-        rng = Random(f"{self.seed}/{'+'.join(self.names)}{suffix}")
         self.num_passes += 1
         reader = self.data.task.reader.reader
         if self.data.text is not None and isinstance(reader, BlockReader):
+            # ways to mask one text see the same blocks in the same order
+            rng = Random(f"{self.seed}/{self.data.corpus}{suffix}")
             blocks = reader.draw(self.data.text, self.window, rng)
             drawn = blocks.batches(self.stage.batch_words, rng)
             return [TrainBatch(self.names, batch) for batch in drawn]
+        rng = Random(f"{self.seed}/{'+'.join(self.names)}{suffix}")
         groups = self._by_words(rng) if self.num_sentences is None else self._by_sentences(rng)
         return [TrainBatch(self.names, tuple(group)) for group in groups][::-1]
 
