@@ -17,6 +17,7 @@ from spanloom.errors import DocumentError
         (("a", "\u200b"), None, "a blank one"),
         (("a", "\u3164 \ufe0f"), None, "a blank one"),
         (("a", "A"), None, "different labels, got a, A"),
+        (("a", 1), None, "labels that are texts, got 1"),
         ((), (1.0, 1.0), "from low to high, got 1 and 1"),
         ((), (0.0, float("inf")), "from low to high"),
         ((), (-1.5e308, 1.5e308), "steps"),

@@ -190,6 +190,33 @@ def test_other_labels_are_asked_as_the_learnt_ones_were(labels, wording):
     assert not make(CHOICE, reviews("0", "1")).with_labels(labels).reader.reader.wording
 
 
+@pytest.mark.parametrize("options", [MOODS, {}])
+@pytest.mark.parametrize("num_labels", [2, 3, 4, 7])
+def test_other_labels_are_read_in_several_orders(options, num_labels):
+    labels = ("warm", "cold", "hot", "mild", "chilly", "boiling", "tepid")[:num_labels]
+    task = make(CHOICE, reviews("0", "1"), **options).with_labels(labels)
+    units = lay(task, reviews("0")).units
+    for unit in units:
+        assert tuple(" ".join(unit.tokens[a:b]) for a, b in unit.choices) == labels
+    first = {min(zip(unit.choices, labels, strict=True))[1] for unit in units}
+    assert len(first) == len(units) == min(num_labels, 4)
+    learnt = make(CHOICE, reviews("0", "1"), **options)
+    assert len(lay(learnt.with_labels(("1", "0")), reviews("0")).units) == 1
+
+
+@pytest.mark.parametrize("labels", [("warm", "cold"), ("cold", "warm")])
+def test_where_a_new_label_stands_has_no_say(labels):
+    (document,) = reviews("0")
+    task = make(CHOICE, reviews("0", "1"), **MOODS).with_labels(labels)
+    by_first_word = {"warm": {"warm": 0.9, "cold": 0.1}, "cold": {"warm": 0.4, "cold": 0.6}}
+    predictions = [
+        (unit, tuple(by_first_word[unit.tokens[0]][label] for label in labels))
+        for unit in lay(task, [document]).units
+    ]
+    (span,) = task.to_layer(document, predictions, lambda _: "T1").spans
+    assert (span.label, span.score) == ("warm", pytest.approx(0.65))
+
+
 @pytest.mark.parametrize("buckets", [2, 6, 11, 41])
 def test_buckets_divide_a_range_evenly(buckets):
     task = make(NUMBER, pairs("like", value=1.0), min=0, max=5, buckets=buckets)

@@ -28,6 +28,8 @@ class Choices:
             NumberScale.between(low, high)
         elif not 2 <= len(self.labels) <= MAX_LABELS:
             raise ValueError(f"expected 2 to {MAX_LABELS} labels, got {len(self.labels)}")
+        elif odd := [label for label in self.labels if not isinstance(label, str)]:
+            raise ValueError(f"expected labels that are texts, got {odd[0]!r:.60}")
         elif any(map(is_blank, self.labels)):
             raise ValueError("expected labels with letters, got a blank one")
         elif len({label.casefold() for label in self.labels}) < len(self.labels):

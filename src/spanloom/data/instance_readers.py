@@ -3,7 +3,7 @@
 Tasks with equal readers share one pass of the encoder.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Protocol, runtime_checkable
@@ -209,13 +209,15 @@ class ChoiceReader:
     prompt, or both are where ``join_texts``. A prompt that is too long for a window is split into
     several instances. ``wording`` is the text of all choices, in which each is looked up as a
     phrase; "" for the choices one after the other. The prompt is read before the choices, or after
-    them where ``source_first``.
+    them where ``source_first``. ``other_orders`` are further orders of the choices, each with its
+    wording: a document has instances for these, too, as where a choice stands has a say in it.
     """
 
     choices: tuple[str, ...]
     wording: str = ""
     join_texts: bool = False
     source_first: bool = False
+    other_orders: tuple[tuple[tuple[int, ...], str], ...] = ()
 
     def instances(
         self,
@@ -224,11 +226,31 @@ class ChoiceReader:
         limits: InstanceLimits,
         tokenize_prompt: PromptTokenizer,
     ) -> Iterator[Instance]:
+        """Yield an instance for each part of the prompt, and each order of the choices."""
+        for wording, choices in self._placed_choices(tokenize_prompt):
+            yield from self._instances(document, tokens, limits, wording, choices)
+
+    def _placed_choices(
+        self, tokenize_prompt: PromptTokenizer
+    ) -> Iterator[tuple[Prompt, tuple[Bounds, ...]]]:
+        """Yield the words of each order of the choices, and where each choice is in them."""
+        for order, wording in ((tuple(range(len(self.choices))), self.wording), *self.other_orders):
+            ordered = [self.choices[row] for row in order]
+            words, bounds = place_choices(ordered, wording, tokenize_prompt)
+            yield words, tuple(bounds[order.index(row)] for row in range(len(order)))
+
+    def _instances(
+        self,
+        document: int,
+        tokens: TokenizedDocument,
+        limits: InstanceLimits,
+        wording: Prompt,
+        choices: Sequence[Bounds],
+    ) -> Iterator[Instance]:
         """Yield an instance for each part of the prompt."""
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
         if self.join_texts:
             a, b, c = 0, 0, a if tokens.text_pair else c
-        wording, choices = place_choices(self.choices, self.wording, tokenize_prompt)
         bounds = tuple((b - a + start, b - a + end) for start, end in choices)
         text = (*tokens.tokens[a:b], *wording.tokens)
         pieces = (*tokens.pieces[a:b], *wording.pieces)
@@ -265,7 +287,8 @@ class ChoiceReader:
     def check(self, tokenize_prompt: PromptTokenizer) -> None:
         """Raise ``ValueError`` for choices that the encoder reads alike, or that are not found."""
         check_distinct(self.choices, [tokenize_prompt(choice) for choice in self.choices])
-        place_choices(self.choices, self.wording, tokenize_prompt)
+        for _ in self._placed_choices(tokenize_prompt):
+            pass
 
 
 def _append(instance: Instance, ending: Prompt) -> Instance:

@@ -34,6 +34,7 @@ from spanloom.tasks._span_extraction import (
 from spanloom.tasks._vocabulary import labels_of
 from spanloom.tokenization import Bounds
 
+_ORDERS = 4  # at most, in which new labels are read
 _SAMPLE = Document(
     "The film is slow , very slow .",
     (Layer(MAIN, (Span("T1", "not-good", ((0, 30),)),)),),
@@ -97,16 +98,29 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
 
         If they are those that it learnt, or what is read for these, it reads what it learnt from.
         Others are read as a question where it learnt from one, unless ``as_question`` is false, in
-        which case they are read one after the other.
+        which case they are read one after the other; and in several orders, as it has learnt what
+        stands where. Their probabilities are means.
         """
         reader = self.reader.reader
         assert isinstance(reader, ChoiceReader)
         for known in (self.labels, reader.choices):
             if (ordered := _in_order_of(known, labels)) is not None:
                 return replace(self, labels=ordered)
-        wording = question_of(labels) if reader.wording and as_question else ""
-        reader = replace(reader, choices=tuple(labels), wording=wording)
+        asks = bool(reader.wording) and as_question
+        first, *others = (
+            (order, question_of([labels[row] for row in order]) if asks else "")
+            for order in _rotations(len(labels))
+        )
+        reader = replace(
+            reader, choices=tuple(labels), wording=first[1], other_orders=tuple(others)
+        )
         return replace(self, labels=tuple(labels), reader=replace(self.reader, reader=reader))
+
+
+def _rotations(count: int) -> list[tuple[int, ...]]:
+    """Return orders of some labels, the first as they are: in each another one comes first."""
+    starts = dict.fromkeys(count * turn // _ORDERS for turn in range(_ORDERS))
+    return [(*range(start, count), *range(start)) for start in starts]
 
 
 def question_of(labels: Sequence[str]) -> str:
