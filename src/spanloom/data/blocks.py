@@ -4,6 +4,7 @@ A block holds one segment, or two: ``[CLS] A [SEP] B [SEP]``. With next sentence
 the second segments come from other documents (Devlin et al. 2019, section 3.1).
 """
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -15,7 +16,6 @@ import numpy.typing as npt
 from spanloom.data.instance_readers import PromptTokenizer
 from spanloom.data.instances import Instance, InstanceLimits, Prompt, TokenizedDocument
 from spanloom.data.text_corpus import SENTENCE, WORD, Array, TextCorpus
-from spanloom.tokenization import Bounds
 
 Sequences = Literal["single", "pair", "next-sentence"]
 FULL = 0.9  # of a window that a block fills at least, unless its document ends
@@ -135,12 +135,11 @@ def cut_blocks(corpus: TextCorpus, window: int) -> Blocks:
     the last block of a document may be shorter than ``FULL`` of the window, or one before a word of
     very many pieces.
     """
-    bounds: list[Bounds] = []
-    words: list[int] = []
-    for start, end in corpus.documents.tolist():
+    bounds, words = array("q"), array("q")  # a gigabyte of text has millions of blocks
+    for start, end in map(np.ndarray.tolist, corpus.documents):
         while start < end:
             stop = end if end - start <= window else start + _length(corpus, start, window)
-            bounds.append((start, stop))
+            bounds.extend((start, stop))
             words.append(max(1, int(np.count_nonzero(corpus.flags[start:stop] & WORD))))
             start = stop
     pieces = np.array(bounds, np.int64).reshape(-1, 2)
@@ -166,14 +165,14 @@ def divide(blocks: Blocks, rng: Random) -> Blocks:
     The border is drawn from all there are.
     """
     generator = _generator(rng)
-    flags, rows, bounds = blocks.corpus.flags, [], []
+    flags, rows, bounds = blocks.corpus.flags, array("q"), array("q")
     for row, (start, end) in enumerate(blocks.bounds[:, 2:].tolist()):
         inner = flags[start + 1 : end]
         for flag in (SENTENCE, WORD):
             borders = np.flatnonzero(inner & flag)
             if len(borders):
                 border = start + 1 + int(borders[generator.integers(len(borders))])
-                bounds.append((start, border, border, end))
+                bounds.extend((start, border, border, end))
                 rows.append(row)
                 break
     kept = blocks.select(np.array(rows, np.int64))
