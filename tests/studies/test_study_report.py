@@ -8,11 +8,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from made_rows import RECIPES, make_row, rows_reader
+from made_rows import RECIPES, filled, helped, make_row, rows_reader
 
 from spanloom.config import yaml
 from spanloom.errors import DataError, RecipeError
-from spanloom.studies.all_beside_pairs import all_beside_pairs, gains_by_task
 from spanloom.studies.condition_table import condition_table
 from spanloom.studies.designs import plan
 from spanloom.studies.figures import benefit_graph, gain_matrix, learning_curves
@@ -26,25 +25,6 @@ DESIGNS = [
     {"design": "pairs"},
     {"design": "curve", "examples": [5, "50%"]},
 ]
-
-
-def filled(study, score, num_documents=20):
-    """Return plan and rows; ``score`` gives a task's score by the tasks learnt and the seed."""
-    planned = plan(study, RECIPES, rows_reader({}))
-    rows = {}
-    for key, job in planned.jobs.items():
-        scores = {task: score(task, job) for task in job.tasks}
-        documents = {task: [value] * num_documents for task, value in scores.items()}
-        rows[key] = make_row(job, scores, documents)
-    return planned, rows
-
-
-def helped(task, job):
-    """Ner gains 10 points beside pos, dep loses 5 beside ner; the rest is as alone."""
-    limited = 0.1 * any(spec["examples"] is not None for spec in job.recipe["tasks"].values())
-    gain = 0.1 * (task == "ner" and "pos" in job.tasks)
-    loss = 0.05 * (task == "dep" and "ner" in job.tasks)
-    return 0.5 + gain - loss - limited + 0.001 * job.recipe["seed"]
 
 
 def test_a_condition_is_compared_with_the_task_alone(study):
@@ -79,6 +59,65 @@ def test_one_seed_gives_no_direction(study):
         for r in compare_conditions(read, *filled(read, helped))
         if r.comparison
     } == {""}
+
+
+def test_a_direction_waits_for_all_seeds_that_both_sides_plan(study):
+    """The task alone has a fourth seed, which pairs have not: nobody waits for that one."""
+    alone = {"design": "single", "task_seeds": {"ner": [4]}}
+    read = study([alone, DESIGNS[1]], seeds=[1, 2, 3])
+    planned, rows = filled(read, helped)
+    for tasks, seed, expected in (
+        (("ner",), 4, "higher"),
+        (("ner",), 3, None),
+        (("pos", "ner"), 3, None),
+    ):
+        left = {
+            key: row
+            for key, row in rows.items()
+            if (planned.jobs[key].tasks, row.recipe["seed"]) != (tasks, seed)
+        }
+        results = compare_conditions(read, planned, left)
+        (pair,) = (r for r in results if (r.task, r.condition) == ("ner", "with pos"))
+        assert pair.comparison.gain == pytest.approx(0.1)
+        assert pair.comparison.direction == expected
+        (line,) = (
+            line
+            for line in csv.DictReader(io.StringIO(to_csv(results)))
+            if (line["task"], line["condition"]) == ("ner", "with pos")
+        )
+        assert line["direction"] == (expected or "")
+
+
+def test_the_page_of_a_half_done_queue_has_no_arrows_by_deviations(study, tmp_path):
+    read = study([*DESIGNS[:2], {"design": "joint"}], seeds=[1, 2, 3])
+    planned, rows = filled(read, helped, num_documents=9)  # too few to be tested
+    left = {key: row for key, row in rows.items() if row.recipe["seed"] < 3}
+    results = compare_conditions(read, planned, left)
+    assert {r.comparison.direction for r in results if r.comparison} == {None}
+    page = write_report(read, planned, left, results, tmp_path / "page.html")[0].read_text()
+    body = page[page.index("<body>") : page.index("How to read this")]
+    cells = re.findall(r"<td[^>]*>([^<]*)", body)
+    assert not any(mark in cell for cell in cells for mark in ("↑", "↓", "higher", "lower"))
+    assert 'class="gain "' in body
+    assert 'class="gain None"' not in body
+
+
+def test_columns_of_arrows_are_empty_while_they_wait(study):
+    """Pairs with dep have all seeds, those of pos and ner have not."""
+    read = study(DESIGNS[:2], seeds=[1, 2])
+    planned, rows = filled(read, helped)
+    left = {
+        key: row
+        for key, row in rows.items()
+        if (planned.jobs[key].tasks, row.recipe["seed"]) != (("pos", "ner"), 2)
+    }
+    text = condition_table(compare_conditions(read, planned, left))
+    lines = [re.findall(r"<t[dh][^>]*>([^<]*)", row) for row in text.split("<tr>")[1:]]
+    table = {name: cells for name, *cells in lines}
+    assert table["with pos"] == ["", "60.10", "50.15", "0", "0"]
+    assert table["with ner"] == ["50.10", "", "45.15↓", "0", "1"]
+    one_seed = {key: row for key, row in left.items() if row.recipe["seed"] == 1}
+    assert "↑" not in condition_table(compare_conditions(read, planned, one_seed))
 
 
 def test_all_but_one_is_compared_with_all(study):
@@ -357,55 +396,6 @@ def test_the_graph_of_several_seeds_has_only_sure_arrows(study, seeds, deviation
     assert svg.count('<g id="patch_') == 1 + drawn  # the background is one, too
     assert svg.count("stroke-dasharray") == 2 * dashed  # line and head of each
     assert all(f">{task}</text>" in svg for task in ("pos", "ner", "dep"))
-
-
-def test_all_together_stand_beside_pairs(study):
-    """Of tasks in pairs: the mean gain, who is higher and lower, and what all together gain."""
-    designs = [{"design": "single"}, {"design": "joint"}, {"design": "pairs"}]
-    read = study(designs, seeds=[1, 2])
-    results = compare_conditions(read, *filled(read, helped))
-    gains = {own.task: own for own in gains_by_task(results)}
-    assert gains["ner"].by_partner == pytest.approx({"pos": 0.1, "dep": 0.0})
-    assert gains["dep"].by_partner == pytest.approx({"pos": 0.0, "ner": -0.05})
-    assert [gains[task].mean_of_pairs for task in ("pos", "ner", "dep")] == pytest.approx(
-        [0.0, 0.05, -0.025]
-    )
-    text = all_beside_pairs(results)
-    lines = [re.findall(r"<t[dh][^>]*>([^<]*)", row) for row in text.split("<tr>")[1:]]
-    table = {name: cells for name, *cells in lines[1:]}
-    assert table["ner"] == ["+5.00", "pos +10.00", "1", "0", "+10.00", "yes", "1 of 2", ""]
-    assert table["dep"] == ["-2.50", "pos +0.00", "0", "1", "-5.00", "yes", "0 of 2", ""]
-    assert "for 2 of 3 tasks, and are above 1 of 6 pairs." in text
-
-
-def test_the_oracle_stands_beside_all(study):
-    """It learns with pos alone, so it gains less than all, of which dep helps ner, too."""
-
-    def score(task, job):
-        helpers = {*job.tasks} - {task} if task == "ner" else set()
-        return 0.5 + 0.1 * ("pos" in helpers) + 0.05 * (len(helpers) == 2)
-
-    designs = [{"design": "single"}, {"design": "joint"}, {"design": "pairs"}]
-    read = study(designs, seeds=[1, 2])
-    _, rows = filled(read, score)
-    read = study([*designs, {"design": "oracle"}], seeds=[1, 2])
-    planned = plan(read, RECIPES, rows_reader(rows))
-    for key, job in planned.jobs.items():
-        if key not in rows:
-            rows[key] = make_row(job, {task: score(task, job) for task in job.tasks})
-    (ner, *others) = sorted(
-        gains_by_task(compare_conditions(read, planned, rows)), key=lambda own: own.task != "ner"
-    )
-    assert (ner.of_all, ner.of_oracle) == pytest.approx((0.15, 0.1))
-    assert [own.of_oracle for own in others] == [0.0, 0.0]  # none helps: alone
-    text = all_beside_pairs(compare_conditions(read, planned, rows))
-    assert "The oracle is above all for 0 of 3." in text
-
-
-def test_without_pairs_or_without_all_there_is_no_such_table(study):
-    for design in ("joint", "pairs"):
-        read = study([{"design": "single"}, {"design": design}])
-        assert all_beside_pairs(compare_conditions(read, *filled(read, helped))) is None
 
 
 def test_all_metrics_are_means_over_seeds(study):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from spanloom.studies.page import row, table
-from spanloom.studies.results import Result, names_of_scores
+from spanloom.studies.results import Result, count_direction, names_of_scores
 
 Columns = Mapping[tuple[str, str], str]  # what a score is called, by task and metric
-_ARROWS = {"higher": "↑", "lower": "↓", "": ""}
+_ARROWS: Mapping[str | None, str] = {"higher": "↑", "lower": "↓", "": "", None: ""}
 
 
 def condition_table(results: Sequence[Result]) -> str:
@@ -19,9 +19,15 @@ def condition_table(results: Sequence[Result]) -> str:
 
     Rows of a design with several conditions, as pairs, end with their mean and numbers of arrows;
     a design with another label is another one.
-    Where comparisons have one seed nothing is known of deviations, so there are no arrows.
+    Where comparisons have one seed nothing is known of deviations, so there are no arrows; nor are
+    there while they wait for seeds.
     """
-    has_arrows = any(r.comparison is not None and r.comparison.baseline.count > 1 for r in results)
+    has_arrows = any(
+        r.comparison is not None
+        and r.comparison.baseline.count > 1
+        and r.comparison.direction is not None
+        for r in results
+    )
     columns = names_of_scores(results)
     by_design: dict[str, dict[str, list[Result]]] = {}
     for r in results:
@@ -40,16 +46,17 @@ def condition_table(results: Sequence[Result]) -> str:
 
 def _condition(name: str, results: Iterable[Result], columns: Columns, *, has_arrows: bool) -> str:
     """Return the row of a condition."""
-    texts, directions = dict.fromkeys(columns, ""), []
+    texts = dict.fromkeys(columns, "")
+    directions: list[str | None] = []
     for r in results:
-        direction = r.comparison.direction if r.comparison else ""
+        direction = r.comparison.direction if r.comparison else None
         directions.append(direction)
         texts[r.task, r.metric] = f"{100 * r.scores.mean:.2f}{_ARROWS[direction]}"
     if not has_arrows:
         return row((name, *texts.values()))
-    is_compared = any(r.comparison for r in results)
+    is_known = any(direction is not None for direction in directions)
     counts = [str(directions.count(direction)) for direction in ("higher", "lower")]
-    return row((name, *texts.values(), *(counts if is_compared else ("", ""))))
+    return row((name, *texts.values(), *(counts if is_known else ("", ""))))
 
 
 def _means(design: str, results: Sequence[Result], columns: Columns, *, has_arrows: bool) -> str:
@@ -66,10 +73,10 @@ def _arrow_counts(design: str, results: Sequence[Result], columns: Columns) -> l
     rows = []
     for direction in ("higher", "lower"):
         counts = [
-            sum(r.comparison is not None and r.comparison.direction == direction for r in own)
+            count_direction((r.comparison for r in own if r.comparison is not None), direction)
             for own in _by_score(results, columns)
         ]
-        rows.append(row((f"{design}, {direction}", *map(str, counts), "", "")))
+        rows.append(row((f"{design}, {direction}", *counts, "", "")))
     return rows
 
 

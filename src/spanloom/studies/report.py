@@ -154,7 +154,7 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
         gain, direction, updates_to_equal = "", "", None
         again = "" if r.control is None else html.escape(format_gain(r.control))
         if r.comparison is not None:
-            gain, direction = format_gain(r.comparison), r.comparison.direction
+            gain, direction = format_gain(r.comparison), r.comparison.direction or ""
             updates_to_equal = r.comparison.updates_to_equal
         lines.append(
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
@@ -198,7 +198,8 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
         f"corrected for the number of comparisons (Holm); an arrow says p &lt; {SIGNIFICANT}, but "
         f"in the table of all conditions <i>higher</i> or <i>lower</i>: means differ by more than "
         f"{study.spec.k:g} standard deviations of each "
-        f"(Changpinyo et al. 2018). Minutes are CPU time of one core, training and scoring, of all "
+        f"(Changpinyo et al. 2018), once all seeds of both have run. "
+        f"Minutes are CPU time of one core, training and scoring, of all "
         f"seeds. <i>Updates</i> with batches of the task led to its best score on dev; "
         f"<i>updates to equal</i> made it as good there as what it is compared with ever was. "
         f"Computed on {html.escape(processors)}: {html.escape(computes)}.</p>"

@@ -1,7 +1,7 @@
 """The results of a study: scores by condition, compared with the same task learnt alone."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import fmean
@@ -24,6 +24,8 @@ from spanloom.studies.study_plan import Cell, StudyPlan
 
 SIGNIFICANT = 0.05
 
+PlannedSeeds = dict[tuple[object, ...], set[int]]  # by condition, task and variant's group
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -32,16 +34,18 @@ class Comparison:
     ``gain`` is the difference of means. ``p`` is of the paired bootstrap over documents, and over
     seeds if there are several, Holm-corrected over all comparisons of the study; None where there
     are fewer than ten documents or no counts. ``direction`` is "higher", "lower" or "" by means and
-    deviations (Changpinyo et al. 2018, section 3.2); with one seed always "". ``against`` is the
-    condition of the baseline. ``updates_to_equal`` are the task's own updates until dev was as good
-    as the baseline ever was, the mean over seeds; None where that is not known, or never was.
+    deviations (Changpinyo et al. 2018, section 3.2); with one seed always "", and None until all
+    seeds that the study plans for both sides have rows: some of them may well differ where all do
+    not. ``against`` is the condition of the baseline. ``updates_to_equal`` are the task's own
+    updates until dev was as good as the baseline ever was, the mean over seeds; None where that is
+    not known, or never was.
     """
 
     against: str
     baseline: Scores
     gain: float
     p: float | None
-    direction: str
+    direction: str | None
     updates_to_equal: float | None = None
 
     @property
@@ -94,20 +98,26 @@ class Result:
 def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]) -> list[Result]:
     """Return the results of all cells that have rows, in the order of the study."""
     groups: dict[tuple[object, ...], list[Cell]] = {}
+    seeds: PlannedSeeds = {}
     for cell in planned.cells:
+        seeds.setdefault(_condition_of(cell), set()).add(_seed(cell))
         if study.spec.score in rows.get(cell.job.key, _NO_ROW).scores.get(cell.task, {}):
-            name = cell.design, cell.condition, cell.task, cell.variant.group
-            groups.setdefault(name, []).append(cell)
+            groups.setdefault(_condition_of(cell), []).append(cell)
     compared = []
     for cells in groups.values():
         against = study.spec.against
         baseline, control = baseline_and_control(cells, groups.values(), against)
         for metric in _reported(study, cells, groups.values(), rows):
             result = _result(cells, rows, study.spec.score, metric)
-            comparison = _compare(result, cells, baseline, rows, study)
-            again = _compare(result, cells, control, rows, study)
+            comparison = _compare(result, cells, baseline, rows, study, seeds)
+            again = _compare(result, cells, control, rows, study, seeds)
             compared.append(replace(result, comparison=comparison, control=again))
     return _correct_p_values(compared)
+
+
+def _condition_of(cell: Cell) -> tuple[object, ...]:
+    """Return what the cells of all seeds of a task under a condition have in common."""
+    return cell.design, cell.condition, cell.task, cell.variant.group
 
 
 def _reported(
@@ -154,6 +164,13 @@ def with_first_metrics(results: Iterable[Result]) -> list[Result]:
     """Return the results of the first metric that is reported of each task."""
     first: dict[str, str] = {}
     return [r for r in results if r.metric == first.setdefault(r.task, r.metric)]
+
+
+def count_direction(comparisons: Iterable[Comparison], direction: str) -> str:
+    """Return how many comparisons have a direction, nothing while all of them wait for seeds."""
+    directions = [comparison.direction for comparison in comparisons]
+    is_waiting = bool(directions) and all(known is None for known in directions)
+    return "" if is_waiting else str(directions.count(direction))
 
 
 def _source(cell: Cell) -> tuple[Any, str]:
@@ -238,6 +255,7 @@ def _compare(
     baseline: Sequence[Cell] | None,
     rows: Mapping[str, Row],
     study: Study,
+    planned: PlannedSeeds,
 ) -> Comparison | None:
     """Return a comparison over the seeds that both have.
 
@@ -245,23 +263,36 @@ def _compare(
     """
     if baseline is None or _source(cells[0]) != _source(baseline[0]):
         return None
-    split, task, metric, k = study.spec.score, result.task, result.metric, study.spec.k
+    split, task, metric = study.spec.score, result.task, result.metric
     seeds = {*map(_seed, cells)} & {*map(_seed, baseline)}
     if not seeds or metric not in _metrics(baseline, rows, split):
         return None
-    runs = [
-        [rows[c.job.key] for c in sorted(side, key=_seed) if _seed(c) in seeds]
-        for side in (cells, baseline)
-    ]
-    scores, base = (Scores.of([_value(row, task, split, metric) for row in side]) for side in runs)
-    direction = ""
-    if len(seeds) > 1:
-        higher, lower = is_higher(scores, base, k), is_higher(base, scores, k)
-        direction = "higher" if higher else "lower" if lower else ""
-    against, gain = name_of_baseline(cells[0], baseline[0]), scores.mean - base.mean
-    updates = _updates_to_equal(runs[0], runs[1], task)
-    p = _p_value(runs[0], runs[1], task, split, metric)
-    return Comparison(against, base, gain, p, direction, updates)
+    keys, base_keys = _keys(cells, seeds), _keys(baseline, seeds)
+    runs, base_runs = [rows[key] for key in keys], [rows[key] for key in base_keys]
+    scores, base = (
+        Scores.of([_value(row, task, split, metric) for row in side]) for side in (runs, base_runs)
+    )
+    both = planned[_condition_of(cells[0])] & planned[_condition_of(baseline[0])]
+    return Comparison(
+        against=name_of_baseline(cells[0], baseline[0]),
+        baseline=base,
+        gain=scores.mean - base.mean,
+        p=_p_value(runs, base_runs, task, split, metric),
+        direction=_direction(scores, base, study.spec.k) if seeds == both else None,
+        updates_to_equal=_updates_to_equal(runs, base_runs, task),
+    )
+
+
+def _keys(cells: Sequence[Cell], seeds: Container[int]) -> list[str]:
+    """Return the keys of the runs that have one of some seeds, in the order of seeds."""
+    return [cell.job.key for cell in sorted(cells, key=_seed) if _seed(cell) in seeds]
+
+
+def _direction(scores: Scores, base: Scores, k: float) -> str:
+    """Return "higher", "lower" or "" by means and deviations; of one seed, which has none, ""."""
+    if scores.count < 2:
+        return ""
+    return "higher" if is_higher(scores, base, k) else "lower" if is_higher(base, scores, k) else ""
 
 
 def _seed(cell: Cell) -> int:
