@@ -398,6 +398,14 @@ def test_the_graph_of_several_seeds_has_only_sure_arrows(study, seeds, deviation
     assert all(f">{task}</text>" in svg for task in ("pos", "ner", "dep"))
 
 
+def test_a_point_of_a_grid_that_changes_nothing_is_not_compared_with_itself(study):
+    grid = {"design": "grid", "options": {"window": [32, 64]}}
+    read = study([{"design": "single"}, grid])
+    results = compare_conditions(read, *filled(read, helped))
+    compared = {r.condition: r.comparison is not None for r in results if r.design == "grid"}
+    assert compared == {f"window={size}": size != read.base.window for size in (32, 64)}
+
+
 def test_all_metrics_are_means_over_seeds(study):
     read = study([{"design": "joint"}], seeds=[1, 2])
     planned = plan(read, RECIPES, rows_reader({}))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from spanloom.studies.page import row, table
-from spanloom.studies.results import Comparison, Result, with_first_metrics
+from spanloom.studies.results import Comparison, Result, count_direction, with_first_metrics
 from spanloom.studies.spec import JOINT, ORACLE, PAIRS, SINGLE
 
 Compared = tuple[Result, Comparison]  # a result, and how it compares with the task alone
@@ -16,28 +16,40 @@ Compared = tuple[Result, Comparison]  # a result, and how it compares with the t
 
 @dataclass(frozen=True, slots=True)
 class TaskGains:
-    """Gains of a task over itself alone, as fractions: beside each partner, all, and helpers."""
+    """A task with each partner, with all others and with its helpers, each compared with alone.
+
+    ``of_oracle`` is None, too, for a task that none helps: its oracle is the empty set.
+    """
 
     task: str
-    by_partner: dict[str, float]
-    directions: tuple[str, ...]
-    of_all: float
-    of_oracle: float | None
+    by_partner: dict[str, Comparison]
+    of_all: Comparison
+    of_oracle: Comparison | None
 
     @property
     def mean_of_pairs(self) -> float:
-        """The mean over partners."""
-        return fmean(self.by_partner.values())
+        """The mean gain over partners."""
+        return fmean(comparison.gain for comparison in self.by_partner.values())
+
+    @property
+    def best_partner(self) -> str:
+        """The partner with which the task gains most."""
+        return max(self.by_partner, key=lambda name: self.by_partner[name].gain)
+
+    @property
+    def worst_partner(self) -> str:
+        """The partner with which the task gains least, or loses most."""
+        return min(self.by_partner, key=lambda name: self.by_partner[name].gain)
 
     @property
     def agrees(self) -> bool:
         """Whether all together go the way that pairs go on average."""
-        return self.mean_of_pairs * self.of_all > 0
+        return self.mean_of_pairs * self.of_all.gain > 0
 
     @property
     def pairs_below_all(self) -> int:
         """How many pairs gain less than all together."""
-        return sum(gain < self.of_all for gain in self.by_partner.values())
+        return sum(pair.gain < self.of_all.gain for pair in self.by_partner.values())
 
 
 def gains_by_task(results: Sequence[Result]) -> list[TaskGains]:
@@ -56,42 +68,45 @@ def all_beside_pairs(results: Sequence[Result]) -> str | None:
     if not tasks:
         return None
     head = (
-        *("task", "mean gain of pairs", "best partner", "pairs ↑", "pairs ↓"),
+        *("task", "mean gain of pairs", "best partner", "worst partner", "pairs ↑", "pairs ↓"),
         *("gain of all", "same direction", "pairs below all", "gain of the oracle"),
     )
-    return f"{table(head, map(_row, tasks))}<p>{_counts(tasks)}</p>"
+    oracle = _oracle(tasks) if any(r.design == ORACLE for r in results) else ""
+    return f"{table(head, map(_row, tasks))}<p>{_counts(tasks)}{oracle}</p>"
 
 
 def _task_gains(task: str, compared: Sequence[Compared]) -> TaskGains | None:
     """Return the gains of a task; None if it was not learnt in pairs, or not with all others."""
     pairs = {r.partners[0]: c for r, c in compared if r.design == PAIRS and len(r.partners) == 1}
-    of_all, of_oracle = _gain(compared, JOINT), _gain(compared, ORACLE)
+    of_all, of_oracle = _of_design(compared, JOINT), _of_design(compared, ORACLE)
     if not pairs or of_all is None:
         return None
-    by_partner = {name: comparison.gain for name, comparison in pairs.items()}
-    directions = tuple(comparison.direction for comparison in pairs.values())
-    return TaskGains(task, by_partner, directions, of_all, of_oracle)
+    return TaskGains(task, pairs, of_all, of_oracle)
 
 
-def _gain(compared: Sequence[Compared], design: str) -> float | None:
-    """Return the gain of a design that has one condition."""
-    return next((comparison.gain for r, comparison in compared if r.design == design), None)
+def _of_design(compared: Sequence[Compared], design: str) -> Comparison | None:
+    """Return the comparison of a design that has one condition; None where no partner helps."""
+    return next((c for r, c in compared if r.design == design and r.partners), None)
 
 
 def _row(gains: TaskGains) -> str:
-    best = max(gains.by_partner, key=lambda name: gains.by_partner[name])
     cells = (
         gains.task,
         _points(gains.mean_of_pairs),
-        f"{best} {_points(gains.by_partner[best])}",
-        str(gains.directions.count("higher")),
-        str(gains.directions.count("lower")),
-        _points(gains.of_all),
+        _partner(gains, gains.best_partner),
+        _partner(gains, gains.worst_partner),
+        count_direction(gains.by_partner.values(), "higher"),
+        count_direction(gains.by_partner.values(), "lower"),
+        _points(gains.of_all.gain),
         "yes" if gains.agrees else "no",
         f"{gains.pairs_below_all} of {len(gains.by_partner)}",
-        "" if gains.of_oracle is None else _points(gains.of_oracle),
+        "" if gains.of_oracle is None else _points(gains.of_oracle.gain),
     )
     return row(cells)
+
+
+def _partner(gains: TaskGains, name: str) -> str:
+    return f"{name} {_points(gains.by_partner[name].gain)}"
 
 
 def _counts(tasks: Sequence[TaskGains]) -> str:
@@ -99,12 +114,19 @@ def _counts(tasks: Sequence[TaskGains]) -> str:
     num_pairs = sum(len(gains.by_partner) for gains in tasks)
     below = sum(gains.pairs_below_all for gains in tasks)
     agreeing = sum(gains.agrees for gains in tasks)
-    with_oracle = [gains for gains in tasks if gains.of_oracle is not None]
-    better = sum((gains.of_oracle or 0.0) > gains.of_all for gains in with_oracle)
-    oracle = f" The oracle is above all for {better} of {len(with_oracle)}." if with_oracle else ""
     return (
         f"All together go the way of the pairs' mean for {agreeing} of {len(tasks)} tasks, and are "
-        f"above {below} of {num_pairs} pairs.{oracle}"
+        f"above {below} of {num_pairs} pairs."
+    )
+
+
+def _oracle(tasks: Sequence[TaskGains]) -> str:
+    """Return how often the oracle is better than all, of the tasks that others help."""
+    helped = [(t.of_oracle.gain, t.of_all.gain) for t in tasks if t.of_oracle is not None]
+    better = sum(of_oracle > of_all for of_oracle, of_all in helped)
+    return (
+        f" The oracle is above all for {better} of {len(helped)} tasks with helpers; where none "
+        "helps, it has no gain."
     )
 
 

@@ -259,7 +259,8 @@ def _compare(
 ) -> Comparison | None:
     """Return a comparison over the seeds that both have.
 
-    None without such, on other data, and where the baseline lacks the metric.
+    None without such, on other data, where the baseline lacks the metric, and of the baseline's own
+    runs, as those of an oracle without helpers: they would only count among the tests.
     """
     if baseline is None or _source(cells[0]) != _source(baseline[0]):
         return None
@@ -268,6 +269,8 @@ def _compare(
     if not seeds or metric not in _metrics(baseline, rows, split):
         return None
     keys, base_keys = _keys(cells, seeds), _keys(baseline, seeds)
+    if keys == base_keys:
+        return None
     runs, base_runs = [rows[key] for key in keys], [rows[key] for key in base_keys]
     scores, base = (
         Scores.of([_value(row, task, split, metric) for row in side]) for side in (runs, base_runs)
