@@ -7,6 +7,8 @@ from made_rows import RECIPES, filled, helped, make_row, rows_reader
 
 from spanloom.studies.all_beside_pairs import all_beside_pairs, gains_by_task
 from spanloom.studies.designs import plan
+from spanloom.studies.figures import gain_ranges
+from spanloom.studies.report import write_report
 from spanloom.studies.results import compare_conditions
 
 
@@ -104,3 +106,51 @@ def test_without_pairs_or_without_all_there_is_no_such_table(study):
     for design in ("joint", "pairs"):
         read = study([{"design": "single"}, {"design": design}])
         assert all_beside_pairs(compare_conditions(read, *filled(read, helped))) is None
+
+
+def points(svg):
+    """Return how many markers a drawing has."""
+    return svg.count("<use ")
+
+
+def test_ranges_are_drawn_of_pairs_all_and_oracle(study):
+    """Three tasks have two pairs each; one more point of all each, and one task has an oracle."""
+    results = with_oracle(study)
+    with_helpers = gain_ranges(results)
+    without = gain_ranges([r for r in results if r.design != "oracle"])
+    assert points(with_helpers) - points(without) == 2  # the oracle of ner, and in the legend
+    assert all(f">{name}</text>" in with_helpers for name in ("pos", "ner", "dep", "oracle"))
+    assert ">oracle</text>" not in without
+    one_pair_less = [r for r in results if (r.task, r.condition) != ("ner", "with pos")]
+    assert points(with_helpers) - points(gain_ranges(one_pair_less)) == 1
+
+
+def test_ranges_are_percents_of_the_score_alone(study):
+    results = with_oracle(study)
+    (ner,) = (gains for gains in gains_by_task(results) if gains.task == "ner")
+    assert ner.of_all.relative_gain == pytest.approx(0.15 / 0.5)
+    assert ner.by_partner["pos"].relative_gain == pytest.approx(0.1 / 0.5)
+
+
+def test_a_task_that_scores_nothing_alone_has_no_range(study):
+    def score(task, job):
+        return 0.5 * (task != "ner" or len(job.tasks) > 1)
+
+    read = study([{"design": "single"}, {"design": "joint"}, {"design": "pairs"}])
+    results = compare_conditions(read, *filled(read, score))
+    drawn = gain_ranges(results)
+    assert [f">{task}</text>" in drawn for task in ("pos", "ner", "dep")] == [True, False, True]
+    assert gain_ranges([r for r in results if r.task == "ner"]) is None
+    assert "<td>ner</td>" in all_beside_pairs(results)
+
+
+def test_ranges_stand_above_their_table_on_the_page(study, tmp_path):
+    read = study([{"design": "single"}, {"design": "joint"}, {"design": "pairs"}], seeds=[1, 2])
+    planned, rows = filled(read, helped)
+    results = compare_conditions(read, planned, rows)
+    page = write_report(read, planned, rows, results, tmp_path / "page.html")[0].read_text()
+    caption = page.index("as in figure 2 of Changpinyo et al. (2018)")
+    assert caption < page.index("<th>worst partner</th>")
+    without = [r for r in results if r.design != "pairs"]
+    page = write_report(read, planned, rows, without, tmp_path / "page.html")[0].read_text()
+    assert "figure 2 of" not in page

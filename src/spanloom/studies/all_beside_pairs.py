@@ -42,6 +42,12 @@ class TaskGains:
         return min(self.by_partner, key=lambda name: self.by_partner[name].gain)
 
     @property
+    def is_relative(self) -> bool:
+        """Whether all gains can be fractions of the score alone, which is not 0."""
+        compared = (*self.by_partner.values(), self.of_all, self.of_oracle)
+        return all(c is None or c.relative_gain is not None for c in compared)
+
+    @property
     def agrees(self) -> bool:
         """Whether all together go the way that pairs go on average."""
         return self.mean_of_pairs * self.of_all.gain > 0

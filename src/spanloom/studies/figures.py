@@ -1,4 +1,4 @@
-"""Figures of a study as SVG: a matrix of gains, a graph of who helps whom, learning curves."""
+"""Figures of a study as SVG: gains as a matrix and as ranges, who helps whom, learning curves."""
 
 from collections.abc import Callable, Sequence
 from textwrap import wrap
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spanloom.studies.all_beside_pairs import gains_by_task
 from spanloom.studies.drawing import new_figure, to_svg
 from spanloom.studies.probing import Accuracy
 from spanloom.studies.results import Comparison, Result, names_of_scores, with_first_metrics
@@ -16,6 +17,8 @@ _LEAST_RANGE = 0.01  # one point: smaller gains stay pale
 _LABEL_WIDTH = 40  # letters of a condition in one line
 _LETTER, _LINE = 0.075, 0.16  # inches
 _NAMED_PARTNERS = 2  # of a curve; more are counted, as their names would cover it
+_TASK_WIDTH, _BESIDE_LINE = 0.6, 0.18  # inches; of the distance of two tasks
+_LEGEND_WIDTH = 3.4  # inches, of three names side by side
 _GRAPH_SIDE, _GRAPH_NODE = 5.0, 0.65  # inches: at least, and for each task of a large one
 
 
@@ -112,6 +115,43 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     axes.margins(0.2)
     axes.axis("off")
     return to_svg(figure)
+
+
+def gain_ranges(results: Sequence[Result]) -> str | None:
+    """Draw how far pairs, all tasks together and the oracle are from the task alone, in percent.
+
+    A line goes from the worst to the best pair of each task (Changpinyo et al. 2018, figure 2).
+    Tasks that score 0 alone have no percentages. Returns None without pairs and all.
+    """
+    tasks = [gains for gains in gains_by_task(results) if gains.is_relative]
+    if not tasks:
+        return None
+    figure, axes = new_figure((max(_LEGEND_WIDTH, 1.6 + _TASK_WIDTH * len(tasks)), 3.6))
+    axes.axhline(0, color="0.6", linewidth=0.8, zorder=0)
+    of_pairs = [[*map(_percent, gains.by_partner.values())] for gains in tasks]
+    columns = range(len(tasks))
+    lowest, highest = ([*map(end, of_pairs)] for end in (min, max))
+    axes.vlines(columns, lowest, highest, color="0.55", linewidth=1.5, zorder=1)
+    pairs = [(column, gain) for column, gains in enumerate(of_pairs) for gain in gains]
+    axes.plot(*zip(*pairs, strict=True), ".", color="black", markersize=4, label="pairs")
+    # beside the line, as they often are as high as one of the pairs
+    of_all = [_percent(gains.of_all) for gains in tasks]
+    left = [column - _BESIDE_LINE for column in columns]
+    axes.plot(left, of_all, "s", color="tab:blue", markersize=5, label="all")
+    helped = [(column, gains.of_oracle) for column, gains in enumerate(tasks) if gains.of_oracle]
+    if helped:
+        right = [column + _BESIDE_LINE for column, _ in helped]
+        of_oracle = [_percent(comparison) for _, comparison in helped]
+        axes.plot(right, of_oracle, "^", color="tab:orange", markersize=6, label="oracle")
+    axes.set_xticks(columns, [gains.task for gains in tasks], rotation=30, ha="right")
+    axes.set_xlim(-0.6, len(tasks) - 0.4)
+    axes.set_ylabel("change over the task alone, %")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    return to_svg(figure)
+
+
+def _percent(comparison: Comparison) -> float:
+    return 100 * (comparison.relative_gain or 0.0)
 
 
 def learning_curves(results: Sequence[Result]) -> dict[str, str]:

@@ -22,6 +22,11 @@ _GRAPH_CAPTION = (
     "Who helps whom in pairs: blue gains, red loses. With several seeds only what is higher or "
     "lower is drawn; with one, what is not significant is dashed."
 )
+_RANGES_CAPTION = (
+    "Relative change of the score over the task alone, as in figure 2 of Changpinyo et al. (2018): "
+    "a line from the worst to the best pair with a dot for each, all tasks together, and the "
+    "oracle. A task that none helps has no oracle."
+)
 
 
 def check_packages(feature: str) -> None:
@@ -82,7 +87,7 @@ def _study_page(
             parts.append(f"<h2>{html.escape(name)}</h2>")
         parts += _figures(own, study.spec.against)
         parts.append(condition_table(own))
-        parts += filter(None, [all_beside_pairs(own)])
+        parts += _beside_pairs(own)
         parts.append(_table(own, study.spec.against))
     parts.append(_notes(study, rows))
     return page(f"Study: {study.name}", parts)
@@ -124,6 +129,13 @@ def _figures(results: Sequence[Result], against: Sequence[str]) -> list[str]:
         *((svg, f"{name}: score by the number of training examples.") for name, svg in curves),
     )
     return [figure(svg, caption) for svg, caption in drawn if svg is not None]
+
+
+def _beside_pairs(results: Sequence[Result]) -> list[str]:
+    """Return the figure and the table of all tasks beside pairs, where there are both."""
+    svg, beside = figures.gain_ranges(results), all_beside_pairs(results)
+    drawn = [] if svg is None else [figure(svg, _RANGES_CAPTION)]
+    return drawn if beside is None else [*drawn, beside]
 
 
 def _names_of_baselines(against: Sequence[str]) -> tuple[str, str]:

@@ -49,6 +49,11 @@ class Comparison:
     updates_to_equal: float | None = None
 
     @property
+    def relative_gain(self) -> float | None:
+        """The gain as a fraction of the baseline's mean; None where that is 0."""
+        return self.gain / self.baseline.mean if self.baseline.mean else None
+
+    @property
     def arrow(self) -> str:
         """An arrow up or down where the difference is significant, else nothing."""
         if self.p is None or self.p >= SIGNIFICANT or not self.gain:
