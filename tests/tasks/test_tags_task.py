@@ -17,6 +17,7 @@ from spanloom.annotation.tag_schemes import SCHEMES
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import RecipeError
+from spanloom.metrics.bootstrap import interval, loads
 from spanloom.model import serialization
 from spanloom.model.plan import resolve
 from spanloom.scoring import changpinyo
@@ -296,6 +297,30 @@ def test_words_count_one_by_one_where_tags_have_no_prefix():
         "balanced_accuracy": pytest.approx(3 / 4),
         "f1_I": pytest.approx(2 / 3),
     }
+
+
+@pytest.mark.parametrize("scheme", ["none", "BIO"])
+def test_f1_of_single_labels_has_counts_per_document(scheme):
+    """Their totals give the metric, so it gets an interval and a test as the others do."""
+    gold = [document("a b c d", ("X", "a"), ("Y", word), name=word) for word in "bcd"]
+    wrong = [
+        document("a b c d", ("X", "a"), ("X", "b"), name="b"),
+        document("a b c d", ("X", "a"), ("Y", "c"), name="c"),
+        document("a b c d", name="d"),
+    ]
+    task = make(KIND, gold, scheme=scheme, metric="changpinyo", label_metrics=("X", "Y"))
+    report = task.compute_metrics(gold, wrong)
+    metrics, counts = task.metrics(report), report.per_document_counts()
+    assert counts["f1_X"].rows.tolist() == [[1, 2, 1], [1, 1, 1], [0, 0, 1]]
+    assert counts["f1_Y"].rows.tolist() == [[0, 0, 1], [1, 1, 1], [0, 0, 1]]
+    for name in ("changpinyo", "span_f1", "f1_X", "f1_Y"):
+        stored = loads(counts[name].dumps())
+        bounds = interval(stored)
+        assert stored.value == pytest.approx(metrics[name])
+        assert bounds.low <= metrics[name] <= bounds.high
+    plain = make(KIND, gold, scheme=scheme, metric="changpinyo").compute_metrics(gold, wrong)
+    assert [*plain.per_document_counts(), "f1_X", "f1_Y"] == list(counts)
+    assert plain.to_json() == report.to_json()
 
 
 def test_balanced_accuracy_is_over_the_labels_of_gold():

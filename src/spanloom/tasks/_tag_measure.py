@@ -9,6 +9,7 @@ from spanloom.annotation.tag_schemes import OUTSIDE, Plain, Scheme, Tagged
 from spanloom.document import Document
 from spanloom.formats._word_view import WordView, encodable_spans
 from spanloom.metrics import report as reports
+from spanloom.metrics.bootstrap import DocumentCounts, counts_per_document
 from spanloom.metrics.chunks import Pair, count_tag_spans
 from spanloom.metrics.counts import Counts, label_f1
 from spanloom.metrics.report import Report, Score, annotated_documents, sum_counts
@@ -19,7 +20,10 @@ _NONE = Counts(0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class TagReport(Report):
-    """The scores of a layer's spans, and those of the tags that encode them."""
+    """The scores of a layer's spans, and those of the tags that encode them.
+
+    ``label_counts`` are the counts per document of tags of single labels, by metric.
+    """
 
     MEASURES: ClassVar[Mapping[str, tuple[str, str]]] = {
         "tags": ("changpinyo", "tags as Changpinyo et al. (2018) count them"),
@@ -27,6 +31,11 @@ class TagReport(Report):
     }
 
     tags: Score
+    label_counts: Mapping[str, DocumentCounts]
+
+    def per_document_counts(self) -> dict[str, DocumentCounts]:
+        """Return the counts behind each metric, those of single labels last."""
+        return {**Report.per_document_counts(self), **self.label_counts}
 
     def shown_measures(self) -> Sequence[str]:
         """Return the fields that the table shows."""
@@ -67,6 +76,10 @@ class TagMeasure:
             relations=base.relations,
             relations_typed=base.relations_typed,
             tags=sum_counts(tables),
+            label_counts={
+                label_f1(label): counts_per_document([table.get(label, _NONE) for table in tables])
+                for label in self.labels
+            },
         )
 
     def values(self, report: TagReport) -> MetricValues:
