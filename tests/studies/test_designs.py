@@ -112,6 +112,18 @@ def test_shared_weights_make_other_runs_only_where_tasks_are_joint(study):
     assert {job.weights for job in shared.jobs.values()} == {"shared"}
 
 
+def test_a_study_of_dev_takes_a_run_that_was_scored_on_test(study):
+    on_dev, on_test = (planned(study([SINGLE], score=split)).jobs for split in ("dev", "test"))
+    assert not on_dev.keys() & on_test.keys()
+    (scored,) = (job for job in on_test.values() if job.tasks == ("ner",))
+    keys = planned(study([SINGLE], score="dev"), {scored.key: make_row(scored, {"ner": 0.5})}).jobs
+    assert len(keys) == 3
+    assert keys.keys() & on_test.keys() == {scored.key}
+    (own,) = (job for job in on_dev.values() if job.tasks == ("ner",))
+    rows = {job.key: make_row(job, {"ner": 0.5}) for job in (own, scored)}
+    assert planned(study([SINGLE], score="dev"), rows).jobs.keys() == on_dev.keys()
+
+
 def test_settings_reach_their_runs_alone(study):
     own = {"ner": ["stages.0.epochs=7"]}
     study_plan = planned(

@@ -55,6 +55,7 @@ class _Planner:
     data: Path
     variant: Variant
     base: Raw
+    read_rows: ReadRows
     built: dict[tuple[object, ...], Job] = field(default_factory=dict)
 
     def run(
@@ -77,10 +78,13 @@ class _Planner:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
             spec = self.study.spec
-            given = [task for task in spec.gold_inputs if task in scored]
-            self.built[content] = build_job(
-                name, recipe, self.data, scored, spec.score, before, spec.weights, given
-            )
+            more = before, spec.weights, [task for task in spec.gold_inputs if task in scored]
+            jobs = [  # one that was scored on test was scored on dev as well
+                build_job(name, recipe, self.data, scored, score, *more)
+                for score in dict.fromkeys((spec.score, "test"))
+            ]
+            finished = self.read_rows({job.key for job in jobs})
+            self.built[content] = next((job for job in jobs if job.key in finished), jobs[0])
         return self.built[content]
 
     def cell(self, design: str, condition: str, task: str, job: Job) -> Cell:
@@ -96,14 +100,15 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
     some keys that are finished. Raises ``RecipeError`` and ``DataError``.
     """
     planners = [
-        _Planner(study, data, variant, _base(study, variant)) for variant in _variants(study)
+        _Planner(study, data, variant, _base(study, variant), read_rows)
+        for variant in _variants(study)
     ]
     of_study = [planner for planner in planners if planner.variant.seed in study.spec.seeds]
     cells: list[Cell] = []
     waiting = []
     for design in study.designs:
         if isinstance(design.spec, OracleSpec):
-            oracle_cells = _oracle(study, of_study, design.spec, cells, read_rows)
+            oracle_cells = _oracle(study, of_study, design.spec, cells)
             if len(oracle_cells) < len(of_study) * len(study.joint_tasks):
                 waiting.append(design.name)
             cells += (_labelled(cell, design.spec.label) for cell in oracle_cells)
@@ -343,7 +348,6 @@ def _oracle(
     planners: Iterable[_Planner],
     spec: OracleSpec,
     cells: Sequence[Cell],
-    read_rows: ReadRows,
 ) -> list[Cell]:
     """Return each task with all tasks that help it, as far as the rows that tell this are there.
 
@@ -352,10 +356,10 @@ def _oracle(
     measured by its own single run. Helpers are chosen on dev.
     """
     needed = [cell for cell in cells if cell.design in spec.designs_read and not cell.label]
-    rows = read_rows({cell.job.key for cell in needed})
     oracle_cells = []
     for planner in planners:
         group = [cell for cell in needed if cell.variant.group == planner.variant.group]
+        rows = planner.read_rows({cell.job.key for cell in group})
         for task in study.joint_tasks:
             own = [cell for cell in group if cell.task == task]
             if all(cell.job.key in rows for cell in own):
