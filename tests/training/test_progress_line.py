@@ -24,10 +24,10 @@ def clock(monkeypatch):
 
 def make_line(lines, clock, status=None):
     progress = SimpleNamespace(words=3000, seconds=2.0, epochs_done=1.5)
-    share = SimpleNamespace(done=0.0)
+    share = SimpleNamespace(done=0.0, may_end_early=False)
+    share.share_done = lambda _: share.done
     pace = LogIntervals(status=status)
-    line = ProgressLine(lines.append, pace, progress, lambda: share.done)
-    return line, share
+    return ProgressLine(lines.append, pace, progress, share), share
 
 
 def test_a_line_comes_after_ten_seconds_and_then_seldom(clock):
@@ -38,6 +38,15 @@ def test_a_line_comes_after_ten_seconds_and_then_seldom(clock):
         line.update(LOSSES)
     assert len(lines) == 3
     assert lines[0] == "█░░░░░░░░░░░░░░░░░░░ 5%  loss 0.750  1500 words/s  3 min left"
+
+
+def test_a_stage_that_may_end_early_takes_that_long_at_most(clock):
+    lines = []
+    line, share = make_line(lines, clock)
+    share.may_end_early = True
+    for clock.seconds, share.done in ((100, 0.0), (110, 0.05)):
+        line.update(LOSSES)
+    assert lines[0].endswith("at most 3 min left")
 
 
 def test_a_terminal_gets_lines_that_are_replaced(clock):

@@ -170,7 +170,7 @@ class StageTrainer:
         """Train until the last epoch or early stopping."""
         length, progress = self.length, self.progress
         log = self.run_.metrics_log.log
-        self.line = ProgressLine(log, pace, progress, lambda: length.share_done(progress))
+        self.line = ProgressLine(log, pace, progress, length)
         for line in iter_weight_warnings(progress.stage, self.spec):
             self.run_.metrics_log.log(line)
         while not length.is_over(progress) and not self._out_of_patience():

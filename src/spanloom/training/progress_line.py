@@ -8,6 +8,7 @@ from statistics import fmean
 from torch import Tensor
 
 from spanloom.training.checkpoint import Progress
+from spanloom.training.stage_length import StageLength
 from spanloom.training.validation import primary_metrics
 
 _BAR = 20  # signs
@@ -39,15 +40,12 @@ class LogIntervals:
 
 @dataclass(slots=True)
 class ProgressLine:
-    """The lines of one stage; ``log`` gets those that stay.
-
-    ``share_done`` returns how much of the stage is done.
-    """
+    """The lines of one stage of some length; ``log`` gets those that stay."""
 
     log: Show
     pace: LogIntervals
     progress: Progress
-    share_done: Callable[[], float]
+    length: StageLength
     _began: float = field(default_factory=lambda: time.monotonic())
     _shown: float = 0.0  # when the last line was shown
     _share_at_start: float | None = None
@@ -62,7 +60,7 @@ class ProgressLine:
         """Show how it goes after an update, if the last line is old enough."""
         now = time.monotonic()
         if self._share_at_start is None:
-            self._share_at_start = self.share_done()
+            self._share_at_start = self.length.share_done(self.progress)
         status = self.pace.status
         wait = status.seconds if status else _LATER if self._shown else _FIRST
         if now - (self._shown or self._began) < wait:
@@ -92,14 +90,14 @@ class ProgressLine:
 
     def _text(self, losses: Mapping[str, Tensor]) -> str:
         """Return the line."""
-        share, progress = self.share_done(), self.progress
+        share, progress = self.length.share_done(self.progress), self.progress
         done = round(share * _BAR)
         loss = sum(float(value) for value in losses.values())
         parts = [
             f"{'█' * done}{'░' * (_BAR - done)} {share:.0%}",
             f"loss {loss:.3f}",
             f"{progress.words / max(progress.seconds, 1e-9):.0f} words/s",
-            f"{_duration(self._seconds_left(share))} left",
+            f"{'at most ' * self.length.may_end_early}{_duration(self._seconds_left(share))} left",
         ]
         if self._scores:
             parts.append(f"dev {100 * self._scores[-1]:.1f}{self._trend()}")

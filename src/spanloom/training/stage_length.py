@@ -17,6 +17,11 @@ class StageLength:
 
     spec: StageSpec
 
+    @property
+    def may_end_early(self) -> bool:
+        """Whether the stage ends where dev has not risen for some time."""
+        return self.spec.patience is not None
+
     def start_epoch(self, progress: Progress, updates: list[Update]) -> int:
         """Return the number of updates of an epoch that the stage takes, perhaps not all."""
         if self.spec.updates_per_task is not None:
