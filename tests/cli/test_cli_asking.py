@@ -170,8 +170,8 @@ def test_a_question_to_the_server_is_answered_as_in_python(folder, model):
 def test_a_model_with_other_labels_leaves_the_first_as_it_was(model):
     other = with_choices(model, Choices(labels=("warm", "cold")))
     assert other.network is model.network
-    assert model.tasks["sentiment"].labels != ("warm", "cold")
-    assert other.tasks["sentiment"].labels == ("warm", "cold")
+    assert model.tasks["sentiment"].labels != ("cold", "warm")
+    assert other.tasks["sentiment"].labels == ("cold", "warm")
     assert other.tasks["likeness"] == model.tasks["likeness"]
 
 
@@ -197,7 +197,7 @@ def test_labels_that_hide_in_their_own_question_are_read_one_after_the_other(mod
     reader = replace(task.reader.reader, wording=" or ".join(task.reader.reader.choices))
     asked = replace(task, reader=replace(task.reader, reader=reader))
     asking = model.with_tasks({**model.tasks, "sentiment": asked})
-    for labels, wording in ((("warm", "cold"), "warm or cold?"), (("and", "or"), "")):
+    for labels, wording in ((("warm", "cold"), "cold or warm?"), (("and", "or"), "")):
         chooser = with_choices(asking, Choices(labels=labels))
         assert chooser.tasks["sentiment"].reader.reader.wording == wording
 

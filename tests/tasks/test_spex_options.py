@@ -153,7 +153,7 @@ def test_a_vocabulary_without_a_choice_for_each_label_is_refused():
 def test_other_labels_and_ranges_take_the_place_of_those_learnt():
     task = make(CHOICE, reviews("good", "bad"), order="source-first").with_labels(("warm", "cold"))
     unit = lay(task, reviews("warm")).units[0]
-    assert (unit.tokens, unit.prompt.after_text) == (("warm", "cold"), True)
+    assert (unit.tokens, unit.prompt.after_text) == (("cold", "warm"), True)
     gold = reviews("cold", "warm")
     assert [classification_of(e, "main").label for e in recalled(task, gold)] == ["cold", "warm"]
     number = make(NUMBER, pairs("like", value=1.0), min=0, max=2).with_range(1, 3)
@@ -177,14 +177,15 @@ def test_labels_that_were_learnt_are_read_as_they_were_learnt(labels):
 @pytest.mark.parametrize(
     ("labels", "wording"),
     [
-        (("warm", "cold"), "warm or cold?"),
-        (("warm", "cold", "hot"), "warm, cold, or hot?"),
-        (("positive", "negative", "mixed"), "positive, negative, or mixed?"),
+        (("cold", "warm"), "cold or warm?"),
+        (("cold", "Hot", "warm"), "cold, Hot, or warm?"),
+        (("mixed", "negative", "positive"), "mixed, negative, or positive?"),
     ],
 )
 def test_other_labels_are_asked_as_the_learnt_ones_were(labels, wording):
     task = make(CHOICE, reviews("0", "1"), **MOODS).with_labels(labels)
     assert (task.labels, task.reader.reader.wording) == (labels, wording)
+    assert make(CHOICE, reviews("0", "1"), **MOODS).with_labels(labels[::-1]) == task
     assert place_choices(task.reader.reader.choices, wording, read)
     assert not task.with_labels(("a", "b"), as_question=False).reader.reader.wording
     assert not make(CHOICE, reviews("0", "1")).with_labels(labels).reader.reader.wording
@@ -193,7 +194,7 @@ def test_other_labels_are_asked_as_the_learnt_ones_were(labels, wording):
 @pytest.mark.parametrize("options", [MOODS, {}])
 @pytest.mark.parametrize("num_labels", [2, 3, 4, 7])
 def test_other_labels_are_read_in_several_orders(options, num_labels):
-    labels = ("warm", "cold", "hot", "mild", "chilly", "boiling", "tepid")[:num_labels]
+    labels = ("boiling", "chilly", "cold", "hot", "mild", "tepid", "warm")[:num_labels]
     task = make(CHOICE, reviews("0", "1"), **options).with_labels(labels)
     units = lay(task, reviews("0")).units
     for unit in units:
@@ -210,7 +211,7 @@ def test_where_a_new_label_stands_has_no_say(labels):
     task = make(CHOICE, reviews("0", "1"), **MOODS).with_labels(labels)
     by_first_word = {"warm": {"warm": 0.9, "cold": 0.1}, "cold": {"warm": 0.4, "cold": 0.6}}
     predictions = [
-        (unit, tuple(by_first_word[unit.tokens[0]][label] for label in labels))
+        (unit, tuple(by_first_word[unit.tokens[0]][label] for label in task.labels))
         for unit in lay(task, [document]).units
     ]
     (span,) = task.to_layer(document, predictions, lambda _: "T1").spans

@@ -99,14 +99,14 @@ class ExtractiveClassificationTask(SingleLabelMixin, ExtractiveChoiceTask):
         If they are those that it learnt, or what is read for these, it reads what it learnt from.
         Others are read as a question where it learnt from one, unless ``as_question`` is false, in
         which case they are read one after the other; and in several orders, as it has learnt what
-        stands where. Their probabilities are means.
+        stands where. Their probabilities are means. In which order they are given has no say.
         """
         reader = self.reader.reader
         assert isinstance(reader, ChoiceReader)
         for known in (self.labels, reader.choices):
             if (ordered := _in_order_of(known, labels)) is not None:
                 return replace(self, labels=ordered)
-        asks = bool(reader.wording) and as_question
+        asks, labels = bool(reader.wording) and as_question, sorted(labels, key=str.casefold)
         first, *others = (
             (order, question_of([labels[row] for row in order]) if asks else "")
             for order in _rotations(len(labels))
