@@ -10,6 +10,7 @@ are mapped (PSS, Linux only).
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,9 +29,7 @@ FILE_BYTES = 20_000_000
 
 def enlarge(texts: Path, folder: Path, num_bytes: int) -> dict[str, int]:
     """Write copies of all documents, in random order; returns what was written."""
-    texts_of_documents = [
-        document.text.encode() for document in raw_text.stream(raw_text.text_files(texts))
-    ]
+    texts_of_documents = [document.text.encode() for document in raw_text.stream([texts])]
     rng, written, words, files = Random(1), 0, 0, 0
     order: list[bytes] = []
     while written < num_bytes:
@@ -73,7 +72,7 @@ def main() -> None:
         ):
             command += ["--set", setting]
         begin = time.monotonic()
-        environment = {"SPANLOOM_CACHE": str(folder / "cache"), "PATH": "/usr/bin:/bin"}
+        environment = os.environ | {"SPANLOOM_CACHE": str(folder / "cache")}
         process = subprocess.Popen([str(part) for part in command], text=True, env=environment)
         watch = Watch(process)
         watch.start()
