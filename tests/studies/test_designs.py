@@ -232,6 +232,19 @@ def test_a_chain_may_end_with_fewer_examples(study):
     assert cells[0].job.before.recipe["tasks"]["pos"]["examples"] is None
 
 
+def test_the_seeds_of_a_last_link_may_share_their_beginning(study):
+    chain = {"design": "chains", "orders": [["pos", "dep", "ner"]], "prefix_seed": 2}
+    cells = planned(study([chain], seeds=[1, 2, 3])).cells
+    assert [cell.job.recipe["seed"] for cell in cells] == [1, 2, 3]
+    assert [cell.variant.seed for cell in cells] == [1, 2, 3]
+    assert len({cell.job.key for cell in cells}) == 3
+    (prefix,) = {cell.job.before.key for cell in cells}
+    assert {cell.job.before.before.recipe["seed"] for cell in cells} == {2}
+    own = planned(study([{**chain, "prefix_seed": None}], seeds=[2])).cells
+    assert own[0].job.before.key == prefix
+    assert own[0].job.key == cells[1].job.key
+
+
 def test_a_key_follows_from_what_decides_the_result(study, tmp_path):
     def key(**keys):
         (job,) = planned(study([JOINT], **keys)).jobs.values()

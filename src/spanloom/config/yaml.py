@@ -4,6 +4,7 @@ The scalars are those of YAML 1.2 (``3e-4`` is a number, ``no`` is a text). Tags
 keys that stand twice and keys that are not text are refused, and so is what is too large or deep.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -106,6 +107,14 @@ def dump(data: Any, *, width: int = 100) -> str:
     return yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width, indent=2
     )
+
+
+def dump_line(value: object) -> str:
+    """Write a value as YAML on one line; mappings and nested lists are JSON, which is YAML too."""
+    is_nested = isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
+    if isinstance(value, dict) or is_nested:
+        return json.dumps(value, ensure_ascii=False)
+    return " ".join(dump({"value": value}).partition(":")[2].split())
 
 
 class _Loader(yaml.SafeLoader):

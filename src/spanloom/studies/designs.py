@@ -4,7 +4,6 @@ A run is planned as a ``Job``; runs that several designs need have the same key 
 once.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, product
@@ -244,15 +243,15 @@ def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     """Yield the last tasks of each chain; every run starts from the weights of the one before."""
     assert isinstance(spec, ChainsSpec)
+    prefix_planner = _with_seed(planner, spec.prefix_seed)
     for links, size in product(spec.orders, spec.examples or (None,)):
         groups = [group(link) for link in links]
         job = None
-        for names in groups:
-            is_last = names is groups[-1]
-            settings = spec.settings_of(_only(names))
-            limits = () if size is None or not is_last else _limits(names, size)
-            job = planner.run(names, (*settings, *limits), before=job)
-        assert job is not None
+        for names in groups[:-1]:
+            job = prefix_planner.run(names, spec.settings_of(_only(names)), before=job)
+        limits = () if size is None else _limits(groups[-1], size)
+        settings = (*spec.settings_of(_only(groups[-1])), *limits)
+        job = planner.run(groups[-1], settings, before=job)
         before = " > ".join("+".join(names) for names in groups[:-1])
         learnt = dict.fromkeys(name for names in groups for name in names)
         for task in groups[-1]:
@@ -262,6 +261,14 @@ def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
             cell = planner.cell(CHAINS, condition, task, job)
             partners = tuple(name for name in learnt if name != task)
             yield replace(cell, partners=partners, examples=size)
+
+
+def _with_seed(planner: _Planner, seed: int | None) -> _Planner:
+    """Return the planner of the same variant with another seed; the same one if that is None."""
+    if seed is None:
+        return planner
+    variant = replace(planner.variant, seed=seed)
+    return replace(planner, variant=variant, base=_base(planner.study, variant), built={})
 
 
 def _limits(names: Iterable[str], size: int | str) -> Settings:
@@ -302,21 +309,14 @@ def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     groups = [names for names in _groups(study, spec.of) if not set(names).isdisjoint(measured)]
     for names, values in product(groups, product(*spec.options.values())):
         changes = tuple(
-            f"{key}={_flow(value)}" for key, value in zip(spec.options, values, strict=True)
+            f"{key}={yaml.dump_line(value)}"
+            for key, value in zip(spec.options, values, strict=True)
         )
         own = spec.settings_of(_only(names))
         job = planner.run(names, (*_settings(study, spec.of, _only(names)), *own, *changes))
         for task in names:
             if task in measured:
                 yield planner.cell(GRID, "; ".join(changes), task, job)
-
-
-def _flow(value: object) -> str:
-    """Return a value as YAML on one line; mappings and nested lists are JSON, which is YAML too."""
-    is_nested = isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
-    if isinstance(value, dict) or is_nested:
-        return json.dumps(value, ensure_ascii=False)
-    return " ".join(yaml.dump({"value": value}).partition(":")[2].split())
 
 
 def _groups(study: Study, of: str) -> list[tuple[str, ...]]:

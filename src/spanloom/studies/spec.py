@@ -83,6 +83,9 @@ class ChainsSpec(DesignSpec):
     orders: tuple[Annotated[tuple[Name | tuple[Name, ...], ...], Field(min_length=2)], ...] = Field(
         min_length=1, description="the chains, as [[ner, relations], [[ner, pos], relations]]"
     )
+    prefix_seed: int | None = Field(
+        default=None, description="seed of all links but the last; null: that of the run"
+    )
 
 
 def group(link: Name | tuple[Name, ...]) -> tuple[Name, ...]:
