@@ -66,11 +66,16 @@ def brute_force(first, second, resamples=4000):
             drawn = np.mean([rng.choice(of_runs) for _ in runs])
             wide = student * (len(runs) / max(1, len(runs) - 1)) ** 0.5
             means.append(np.mean(of_runs) + wide * (drawn - np.mean(of_runs)))
+            other = second if runs is first else first
+            if len(runs) == 1 < len(other):  # its seeds are taken to differ as much
+                of_other = [np.mean([run[row] for row in rows]) for run in other]
+                wide = student * (len(other) / (len(other) - 1)) ** 0.5
+                means[-1] += wide * (rng.choice(of_other) - np.mean(of_other))
         extreme += abs(means[0] - means[1] - observed) >= abs(observed) - 1e-12
     return extreme / resamples
 
 
-@pytest.mark.parametrize("num_runs", [(1, 1), (3, 3), (2, 4)])
+@pytest.mark.parametrize("num_runs", [(1, 1), (3, 3), (2, 4), (1, 3), (3, 1)])
 def test_the_bootstrap_draws_documents_and_runs(num_runs):
     rng = np.random.default_rng(3)
     systems = [rng.random((runs, 20)) * 0.5 + 0.1 * side for side, runs in enumerate(num_runs)]
@@ -122,6 +127,17 @@ def test_intervals_hold_what_they_promise(num_seeds, same_documents):
         bounds = interval_over_seeds(runs, same_documents=same_documents, resamples=300)
         num_held += bounds.low <= 0.5 <= bounds.high
     assert num_held >= 89
+
+
+@pytest.mark.parametrize("num_runs", [(1, 3), (3, 1)])
+def test_one_run_beside_several_is_not_taken_for_sure(num_runs):
+    rng = np.random.default_rng(7)
+    low = 0
+    for _ in range(100):
+        corpus = rng.uniform(0.3, 0.8, 400)
+        first, second = ([_run(rng, corpus, 0) for _ in range(size)] for size in num_runs)
+        low += paired_over_seeds(first, second, resamples=300) < 0.05
+    assert low <= 10
 
 
 def test_the_interval_of_one_run_is_that_of_its_documents():

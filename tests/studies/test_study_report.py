@@ -78,7 +78,7 @@ def test_a_direction_waits_for_all_seeds_that_both_sides_plan(study):
         }
         results = compare_conditions(read, planned, left)
         (pair,) = (r for r in results if (r.task, r.condition) == ("ner", "with pos"))
-        assert pair.comparison.gain == pytest.approx(0.1)
+        assert pair.comparison.gain == pytest.approx(0.1, abs=0.002)  # over all seeds of each side
         assert pair.comparison.direction == expected
         (line,) = (
             line

@@ -57,8 +57,9 @@ def paired_over_seeds(
     """Return the two-sided p-value of the difference of two systems, each trained several times.
 
     Each resample draws documents, the same for both systems, and runs of each system, all with
-    replacement; what is compared is the mean of the metric over runs. With one run each it is
-    ``bootstrap.paired``. Raises ``DataError`` as that does, and where a system has no run.
+    replacement; what is compared is the mean of the metric over runs. A system with one run is
+    taken to vary between seeds as the other does. With one run each it is ``bootstrap.paired``.
+    Raises ``DataError`` as that does, and where a system has no run.
     """
     if not first or not second:
         raise DataError("paired bootstrap: expected at least one run of each system, got none")
@@ -73,13 +74,14 @@ def paired_over_seeds(
 
     def draw_differences(num_draws: int) -> Scores:
         documents = _draw(rng, num_documents, num_draws)
-        scores: list[Scores] = []
-        for stack in stacks:
-            runs = _draw_runs(rng, len(stack), num_draws, widening)
-            scores.append(
-                (runs * metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True))).mean(1)
-            )
-        differences: Scores = scores[0] - scores[1]
+        scores = [
+            metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True)) for stack in stacks
+        ]
+        means = [(_draw_runs(rng, of.shape[1], num_draws, widening) * of).mean(1) for of in scores]
+        for single, several in (scores, scores[::-1]):
+            if single.shape[1] == 1 < several.shape[1]:
+                means.append(_deviations_of_one_run(rng, several, widening))
+        differences: Scores = means[0] - sum(means[1:])
         return differences
 
     return _share_as_far(observed, draw_differences, resamples, CELLS // num_documents)
@@ -174,6 +176,18 @@ def _draw_runs(rng: np.random.Generator, size: int, num_draws: int, widening: fl
         return np.ones((num_draws, 1))
     wide: Table = 1 + widening * (size / (size - 1)) ** 0.5 * (_draw(rng, size, num_draws) - 1)
     return wide
+
+
+def _deviations_of_one_run(rng: np.random.Generator, scores: Scores, widening: float) -> Scores:
+    """Return how far one run may be from the mean of its system, shape (draw).
+
+    ``scores`` of another system's runs have shape (draw, run).
+    """
+    num_draws, size = scores.shape
+    drawn = rng.integers(size, size=num_draws)
+    wide = widening * (size / (size - 1)) ** 0.5
+    deviations: Scores = wide * (scores[np.arange(num_draws), drawn] - scores.mean(1))
+    return deviations
 
 
 def _draw(rng: np.random.Generator, size: int, num_draws: int) -> Table:

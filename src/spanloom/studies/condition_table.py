@@ -24,7 +24,7 @@ def condition_table(results: Sequence[Result]) -> str:
     """
     has_arrows = any(
         r.comparison is not None
-        and r.comparison.baseline.count > 1
+        and r.comparison.num_seeds > 1
         and r.comparison.direction is not None
         for r in results
     )

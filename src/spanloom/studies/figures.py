@@ -87,7 +87,7 @@ def benefit_graph(results: Sequence[Result]) -> str | None:
     graph = networkx.DiGraph()
     graph.add_nodes_from(name for r, _ in compared for name in (*r.partners, r.task))
     for r, comparison in compared:
-        has_seeds = comparison.baseline.count > 1
+        has_seeds = comparison.num_seeds > 1
         is_sure = bool(comparison.direction if has_seeds else comparison.arrow)
         if is_sure or not has_seeds:
             graph.add_edge(r.partners[0], r.task, gain=comparison.gain, is_sure=is_sure)

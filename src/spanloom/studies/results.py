@@ -1,7 +1,7 @@
 """The results of a study: scores by condition, compared with the same task learnt alone."""
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import fmean
@@ -29,16 +29,17 @@ PlannedSeeds = dict[tuple[object, ...], set[int]]  # by condition, task and vari
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A condition beside its baseline, over the same seeds.
+    """A condition beside its baseline.
 
-    ``gain`` is the difference of means. ``p`` is of the paired bootstrap over documents, and over
-    seeds if there are several, Holm-corrected over all comparisons of the study; None where there
-    are fewer than ten documents or no counts. ``direction`` is "higher", "lower" or "" by means and
-    deviations (Changpinyo et al. 2018, section 3.2); with one seed always "", and None until all
-    seeds that the study plans for both sides have rows: some of them may well differ where all do
-    not. ``against`` is the condition of the baseline. ``updates_to_equal`` are the task's own
-    updates until dev was as good as the baseline ever was, the mean over seeds; None where that is
-    not known, or never was.
+    ``gain`` is the difference of means over all seeds of each side. ``p`` is of the paired
+    bootstrap over documents, and over seeds if there are several, Holm-corrected over all
+    comparisons of the study; None where there are fewer than ten documents or no counts.
+    ``direction`` is "higher", "lower" or "" by means and deviations (Changpinyo et al. 2018,
+    section 3.2); with one seed always "", and None until all seeds that the study plans for both
+    sides have rows: some of them may well differ where all do not. ``against`` is the condition of
+    the baseline. ``updates_to_equal`` are the task's own updates until dev was as good as the
+    baseline ever was, the mean over seeds; None where that is not known, or never was.
+    ``num_seeds`` is that of the side that has fewer.
     """
 
     against: str
@@ -47,6 +48,7 @@ class Comparison:
     p: float | None
     direction: str | None
     updates_to_equal: float | None = None
+    num_seeds: int = 1
 
     @property
     def relative_gain(self) -> float | None:
@@ -235,7 +237,8 @@ def _interval(rows: Sequence[Row], task: str, split: Split, metric: str) -> Inte
     runs = _known_counts(rows, task, split, metric)
     if runs is None:
         return None
-    return interval_over_seeds(runs, same_documents=_on_same_documents(rows, runs, task, split))
+    same = _on_same_documents(rows, task, split, metric)
+    return interval_over_seeds(runs, same_documents=same)
 
 
 def _own_mean(job_rows: Sequence[Row], task: str, split: Split, metric: str) -> float | None:
@@ -262,21 +265,30 @@ def _compare(
     study: Study,
     planned: PlannedSeeds,
 ) -> Comparison | None:
-    """Return a comparison over the seeds that both have.
+    """Return a comparison over all seeds of each side, or, where each seed has other documents,
+    over those that both have.
 
-    None without such, on other data, where the baseline lacks the metric, and of the baseline's own
-    runs, as those of an oracle without helpers: they would only count among the tests.
+    None without such, on other data, where the baseline lacks the metric, and of the baseline's
+    own runs, as those of an oracle without helpers: they would only count among the tests.
     """
     if baseline is None or _source(cells[0]) != _source(baseline[0]):
         return None
     split, task, metric = study.spec.score, result.task, result.metric
-    seeds = {*map(_seed, cells)} & {*map(_seed, baseline)}
-    if not seeds or metric not in _metrics(baseline, rows, split):
+    own, others = ({_seed(cell): rows[cell.job.key] for cell in side} for side in (cells, baseline))
+    is_same = {_seed(cell): cell.job.key for cell in cells} == {
+        _seed(cell): cell.job.key for cell in baseline
+    }
+    if is_same or metric not in _metrics(baseline, rows, split):
         return None
-    keys, base_keys = _keys(cells, seeds), _keys(baseline, seeds)
-    if keys == base_keys:
+    common = sorted(own.keys() & others.keys())
+    pairs = [(own[seed], others[seed]) for seed in common]
+    on_same = _on_same_documents([*own.values(), *others.values()], task, split, metric)
+    if on_same:
+        runs, base_runs = list(own.values()), list(others.values())
+    elif pairs:
+        runs, base_runs = map(list, zip(*pairs, strict=True))
+    else:
         return None
-    runs, base_runs = [rows[key] for key in keys], [rows[key] for key in base_keys]
     scores, base = (
         Scores.of([_value(row, task, split, metric) for row in side]) for side in (runs, base_runs)
     )
@@ -285,20 +297,16 @@ def _compare(
         against=name_of_baseline(cells[0], baseline[0]),
         baseline=base,
         gain=scores.mean - base.mean,
-        p=_p_value(runs, base_runs, task, split, metric),
-        direction=_direction(scores, base, study.spec.k) if seeds == both else None,
-        updates_to_equal=_updates_to_equal(runs, base_runs, task),
+        p=_p_value(runs, base_runs, task, split, metric, same_documents=on_same),
+        direction=_direction(scores, base, study.spec.k) if both <= {*common} else None,
+        updates_to_equal=_updates_to_equal(pairs, task),
+        num_seeds=min(scores.count, base.count),
     )
-
-
-def _keys(cells: Sequence[Cell], seeds: Container[int]) -> list[str]:
-    """Return the keys of the runs that have one of some seeds, in the order of seeds."""
-    return [cell.job.key for cell in sorted(cells, key=_seed) if _seed(cell) in seeds]
 
 
 def _direction(scores: Scores, base: Scores, k: float) -> str:
     """Return "higher", "lower" or "" by means and deviations; of one seed, which has none, ""."""
-    if scores.count < 2:
+    if min(scores.count, base.count) < 2:
         return ""
     return "higher" if is_higher(scores, base, k) else "lower" if is_higher(base, scores, k) else ""
 
@@ -307,19 +315,20 @@ def _seed(cell: Cell) -> int:
     return cell.variant.seed
 
 
-def _updates_to_equal(runs: Sequence[Row], baseline: Sequence[Row], task: str) -> float | None:
+def _updates_to_equal(pairs: Iterable[tuple[Row, Row]], task: str) -> float | None:
     """Return after how many of its updates a task was first as good on dev as the baseline's best.
 
-    The mean over seeds; None where a row does not say, or a run was never as good.
+    The mean over pairs of a run and its baseline; None without one, where a row does not say, or a
+    run was never as good.
     """
     updates = []
-    for run, base in zip(runs, baseline, strict=True):
+    for run, base in pairs:
         goal = max((score for _, score in base.dev_curves.get(task, ())), default=math.inf)
         reached = [count for count, score in run.dev_curves.get(task, ()) if score >= goal]
         if not reached:
             return None
         updates.append(reached[0])
-    return fmean(updates)
+    return fmean(updates) if updates else None
 
 
 def _known_counts(
@@ -333,30 +342,35 @@ def _known_counts(
     return counts
 
 
-def _on_same_documents(
-    rows: Sequence[Row], runs: Sequence[DocumentCounts], task: str, split: Split
-) -> bool:
+def _on_same_documents(rows: Sequence[Row], task: str, split: Split, metric: str) -> bool:
     """Return whether all runs were scored on the same documents.
 
     Rows of earlier versions say nothing of them; gold's numbers tell it, too.
     """
     documents = {row.scores[task][split].documents for row in rows}
-    return len(documents) == 1 and on_same_documents(runs)
+    runs = _known_counts(rows, task, split, metric)
+    return len(documents) == 1 and (runs is None or on_same_documents(runs))
 
 
 def _p_value(
-    rows: Sequence[Row], baseline: Sequence[Row], task: str, split: Split, metric: str
+    rows: Sequence[Row],
+    baseline: Sequence[Row],
+    task: str,
+    split: Split,
+    metric: str,
+    *,
+    same_documents: bool,
 ) -> float | None:
     """Return p, None where counts are missing or of too few documents.
 
-    Both sides have the same seeds in the same order.
+    Unless all runs were scored on the same documents, both sides have the same seeds in the same
+    order.
     """
     a = _known_counts(rows, task, split, metric)
     b = _known_counts(baseline, task, split, metric)
     if a is None or b is None:
         return None
-    is_same = _on_same_documents(rows, a, task, split)
-    return paired_over_seeds(a, b) if is_same else paired_by_seed(a, b)
+    return paired_over_seeds(a, b) if same_documents else paired_by_seed(a, b)
 
 
 def _correct_p_values(results: Sequence[Result]) -> list[Result]:
