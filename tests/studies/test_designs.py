@@ -10,6 +10,7 @@ from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.errors import RecipeError
 from spanloom.studies import designs
+from spanloom.studies.baseline import baseline_and_control
 from spanloom.studies.designs import plan
 from spanloom.studies.job import Job, build_job, data_hash, subset
 from spanloom.studies.row import given_gold
@@ -165,6 +166,24 @@ def test_a_task_goes_on_from_its_own_run_with_the_settings_of_each(study):
     assert control.job.before == alone.job
     epochs = [cell.job.recipe["stages"][0]["epochs"] for cell in (alone, control)]
     assert (epochs, control.partners) == ([5, 3], ())
+
+
+def test_a_new_head_alone_is_the_control_of_one_after_joint_training(study):
+    again = {"design": "single-then-single", "heads": ["kept", "reset"]}
+    tuned = {"design": "joint-then-single", "heads": ["kept", "reset"]}
+    cells = planned(study([SINGLE, JOINT, tuned, again])).cells
+    of_ner = {cell.condition: cell for cell in cells if cell.task == "ner"}
+    reset = of_ner["single-then-single, new head"]
+    assert [*reset.job.recipe["stages"][0]["reset_heads"]] == ["ner"]
+    assert reset.job.before.key == of_ner["single"].job.key
+    groups = [[cell] for cell in of_ner.values()]
+    for heads in ("", ", new head"):
+        _, (control,) = baseline_and_control([of_ner[f"joint-then-single{heads}"]], groups, [])
+        assert control.condition == f"single-then-single{heads}"
+    _, (control,) = baseline_and_control(
+        [of_ner["joint-then-single, new head"]], [g for g in groups if g[0] is not reset], []
+    )
+    assert control.condition == "single-then-single"
 
 
 def test_tasks_may_have_further_seeds_alone(study):

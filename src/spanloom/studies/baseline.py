@@ -88,12 +88,19 @@ def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
 
 
 def _control(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
-    """Return the cells of the task alone twice, for one that went on alone after other tasks."""
+    """Return the cells of the task alone twice, for one that went on alone after other tasks.
+
+    What went on with a new head is compared with what did so alone, if the study has that.
+    """
     if cell.design not in (TUNED, TUNED_PAIRS):
         return None
-    same = (others for others in groups if others[0].design == AGAIN and not others[0].label)
-    wanted = cell.task, cell.variant.group
-    return next((o for o in same if (o[0].task, o[0].variant.group) == wanted), None)
+    again = {
+        others[0].new_head: others
+        for others in groups
+        if (others[0].design, others[0].label) == (AGAIN, "")
+        and (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
+    }
+    return again.get(cell.new_head, again.get(False))
 
 
 def _baseline_designs(cell: Cell) -> list[tuple[str, int | str | None]]:

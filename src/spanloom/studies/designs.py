@@ -200,8 +200,8 @@ def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     """Yield each task alone, trained further from its own run: it has had as many updates."""
     for task in planner.study.tasks:
         first = planner.run([task], _settings(planner.study, SINGLE, task))
-        job = planner.run([task], spec.settings_of(task), before=first)
-        yield planner.cell(AGAIN, AGAIN, task, job)
+        for cell in _tuned(planner, spec, task, first):
+            yield replace(cell, design=AGAIN, condition=AGAIN + cell.condition)
 
 
 def _settings(study: Study, name: str, task: str | None = None) -> Settings:

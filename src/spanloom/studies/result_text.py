@@ -92,7 +92,7 @@ def _format_p(p: float) -> str:
 
 def format_against(control: Comparison) -> str:
     """Return the name of what a control compares with."""
-    return "alone twice" if control.against == AGAIN else control.against
+    return control.against.replace(AGAIN, "alone twice")
 
 
 def format_gain(comparison: Comparison) -> str:

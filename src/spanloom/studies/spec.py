@@ -94,7 +94,7 @@ def group(link: Name | tuple[Name, ...]) -> tuple[Name, ...]:
 
 
 class TunedSpec(DesignSpec):
-    """Tasks trained further alone, from the weights of a run of several."""
+    """Tasks trained further alone, from the weights of a run of several, or of their own."""
 
     heads: tuple[Literal["kept", "reset"], ...] = Field(
         default=("kept",), min_length=1, description="kept | reset: of the task; runs for each"
@@ -131,7 +131,7 @@ DESIGNS: dict[str, type[DesignSpec]] = {
     SINGLE: SingleSpec,
     JOINT: DesignSpec,
     TUNED: TunedSpec,
-    AGAIN: DesignSpec,
+    AGAIN: TunedSpec,
     PAIRS: DesignSpec,
     TUNED_PAIRS: TunedSpec,
     ALL_BUT_ONE: DesignSpec,
