@@ -53,10 +53,10 @@ STUDENT = {0: 1.0, 1: 6.4829, 2: 2.1953, 4: 1.4166}  # t / z at .975, from a pri
 
 
 def brute_force(first, second, resamples=4000):
-    """Resample runs and documents one by one; the p-value of the difference of means."""
+    """Resample runs and documents one by one; p of the difference of means, and its interval."""
     rng = random.Random(0)
     observed = np.mean(first) - np.mean(second)
-    extreme, size = 0, len(first[0])
+    differences, size = [], len(first[0])
     student = STUDENT[len(first) + len(second) - 2]
     for _ in range(resamples):
         rows = [rng.randrange(size) for _ in range(size)]
@@ -71,8 +71,9 @@ def brute_force(first, second, resamples=4000):
                 of_other = [np.mean([run[row] for row in rows]) for run in other]
                 wide = student * (len(other) / (len(other) - 1)) ** 0.5
                 means[-1] += wide * (rng.choice(of_other) - np.mean(of_other))
-        extreme += abs(means[0] - means[1] - observed) >= abs(observed) - 1e-12
-    return extreme / resamples
+        differences.append(means[0] - means[1])
+    extreme = np.abs(np.array(differences) - observed) >= abs(observed) - 1e-12
+    return extreme.mean(), *np.quantile(differences, [0.025, 0.975])
 
 
 @pytest.mark.parametrize("num_runs", [(1, 1), (3, 3), (2, 4), (1, 3), (3, 1)])
@@ -80,7 +81,13 @@ def test_the_bootstrap_draws_documents_and_runs(num_runs):
     rng = np.random.default_rng(3)
     systems = [rng.random((runs, 20)) * 0.5 + 0.1 * side for side, runs in enumerate(num_runs)]
     counts = [[scores_per_document(run.tolist()) for run in runs] for runs in systems]
-    assert paired_over_seeds(*counts) == pytest.approx(brute_force(*systems), abs=0.03)
+    difference = paired_over_seeds(*counts)
+    p, low, high = brute_force(*systems)
+    assert difference.p == pytest.approx(p, abs=0.03)
+    width = high - low
+    assert (difference.interval.low, difference.interval.high) == pytest.approx(
+        (low, high), abs=0.1 * width
+    )
 
 
 def test_runs_that_differ_less_than_seeds_are_not_significant():
@@ -88,8 +95,8 @@ def test_runs_that_differ_less_than_seeds_are_not_significant():
     seeds = [[score + shift for score in documents] for shift in (-0.2, 0.0, 0.25)]
     counts = [scores_per_document(run) for run in seeds]
     better = [scores_per_document([score + 0.03 for score in run]) for run in seeds]
-    assert paired_over_seeds(better[:1], counts[:1]) < 0.01
-    assert paired_over_seeds(better, counts) > 0.5
+    assert paired_over_seeds(better[:1], counts[:1]).p < 0.01
+    assert paired_over_seeds(better, counts).p > 0.5
 
 
 def _run(rng, documents, skill, deviation=0.02):
@@ -108,7 +115,7 @@ def test_equal_systems_are_seldom_significant(num_seeds, test):
         if test is paired_over_seeds:
             corpora = corpora[:1] * num_seeds
         first, second = ([_run(rng, corpus, 0) for corpus in corpora] for _ in range(2))
-        low += test(first, second, resamples=300) < 0.05
+        low += test(first, second, resamples=300).p < 0.05
     assert low <= 10  # five are to be expected
 
 
@@ -136,7 +143,7 @@ def test_one_run_beside_several_is_not_taken_for_sure(num_runs):
     for _ in range(100):
         corpus = rng.uniform(0.3, 0.8, 400)
         first, second = ([_run(rng, corpus, 0) for _ in range(size)] for size in num_runs)
-        low += paired_over_seeds(first, second, resamples=300) < 0.05
+        low += paired_over_seeds(first, second, resamples=300).p < 0.05
     assert low <= 10
 
 
@@ -153,10 +160,10 @@ def test_runs_on_other_documents_are_compared_in_pairs():
     rng = np.random.default_rng(2)
     corpora = [rng.uniform(0.1, 0.8, size) for size in (40, 60, 50)]
     first, second = ([_run(rng, corpus, skill) for corpus in corpora] for skill in (0.2, 0.0))
-    assert paired_by_seed(first, second) < 0.05
-    assert paired_by_seed(first, first) == 1.0
-    assert paired_by_seed(first[:1], second[:1]) == pytest.approx(
-        paired_over_seeds(first[:1], second[:1]), abs=0.02
+    assert paired_by_seed(first, second).p < 0.05
+    assert paired_by_seed(first, first).p == 1.0
+    assert paired_by_seed(first[:1], second[:1]).p == pytest.approx(
+        paired_over_seeds(first[:1], second[:1]).p, abs=0.02
     )
     with pytest.raises(DataError, match="in pairs, got 3 and 1"):
         paired_by_seed(first, second[:1])
@@ -172,7 +179,7 @@ def test_gold_tells_whether_documents_are_the_same():
 
 def test_equal_systems_have_p_1():
     counts = [scores_per_document([0.1, 0.9, 0.4])]
-    assert paired_over_seeds(counts, counts) == 1.0
+    assert paired_over_seeds(counts, counts).p == 1.0
 
 
 def test_other_documents_are_refused():

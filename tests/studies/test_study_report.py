@@ -465,7 +465,8 @@ def test_trunks_are_compared_with_those_that_the_study_names(study, tmp_path):
     assert (deep.comparison.gain, deep.control.gain) == pytest.approx((0.2, 0.1))
     assert (deep.comparison.against, deep.control.against) == ("small", "wide")
     assert (deep.comparison.arrow, deep.control.arrow) == ("↑", "↑")
-    assert "+20.00↑ (p 0.001); against wide +10.00↑" in to_text(results)
+    gain = "+20.00↑ (+20.0 to +20.0, p 0.001); against wide +10.00↑ (+10.0 to +10.0, p < 0.001)"
+    assert gain in to_text(results)
     page, *_ = write_report(read, planned, rows, results, tmp_path / "page.html")
     assert "gain over small" in page.read_text()
     assert "against wide" in page.read_text()

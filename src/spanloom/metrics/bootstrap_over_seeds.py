@@ -7,6 +7,7 @@ one.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +21,18 @@ from spanloom.metrics.bootstrap import (
     check_comparable,
     percentile_interval,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is known of a difference of two systems: its two-sided p-value, its 95 % interval.
+
+    The p-value is the share of resamples whose difference is at least as far from the observed one
+    as that is from zero, as in ``bootstrap.paired``.
+    """
+
+    p: float
+    interval: Interval
 
 
 def interval_over_seeds(
@@ -53,12 +66,12 @@ def paired_over_seeds(
     *,
     seed: int = 0,
     resamples: int = 10_000,
-) -> float:
-    """Return the two-sided p-value of the difference of two systems, each trained several times.
+) -> Difference:
+    """Return what is known of the difference of two systems, each trained several times.
 
     Each resample draws documents, the same for both systems, and runs of each system, all with
     replacement; what is compared is the mean of the metric over runs. A system with one run is
-    taken to vary between seeds as the other does. With one run each it is ``bootstrap.paired``.
+    taken to vary between seeds as the other does. With one run each p is ``bootstrap.paired``.
     Raises ``DataError`` as that does, and where a system has no run.
     """
     if not first or not second:
@@ -84,7 +97,7 @@ def paired_over_seeds(
         differences: Scores = means[0] - sum(means[1:])
         return differences
 
-    return _share_as_far(observed, draw_differences, resamples, CELLS // num_documents)
+    return _difference(observed, draw_differences, resamples, CELLS // num_documents)
 
 
 def paired_by_seed(
@@ -93,8 +106,8 @@ def paired_by_seed(
     *,
     seed: int = 0,
     resamples: int = 10_000,
-) -> float:
-    """Return the p-value of ``paired_over_seeds`` where each run was scored on other documents.
+) -> Difference:
+    """Return what ``paired_over_seeds`` does where each run was scored on other documents.
 
     So it is where each seed holds out another part of train. The runs of both systems are then in
     pairs, which are drawn together, and so are the documents of each. Raises ``DataError`` as
@@ -119,7 +132,7 @@ def paired_by_seed(
         differences: Scores = scores[0] - scores[1]
         return differences
 
-    return _share_as_far(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
+    return _difference(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
 
 
 def _mean_over_runs(
@@ -138,20 +151,20 @@ def _mean_over_runs(
     return mean
 
 
-def _share_as_far(
+def _difference(
     observed: float, draw_differences: Callable[[int], Scores], resamples: int, block_size: int
-) -> float:
-    """Return the share of drawn differences as far from the observed one as that is from zero.
+) -> Difference:
+    """Return what so many drawn differences tell of the observed one, which p counts in.
 
-    The observed one is counted in. ``draw_differences`` draws so many at once, ``block_size`` at
-    most (at least 1).
+    ``draw_differences`` draws so many at once, ``block_size`` at most (at least 1).
     """
     block_size = max(1, block_size)
-    num_extreme = 0
-    for start in range(0, resamples, block_size):
-        differences = draw_differences(min(block_size, resamples - start))
-        num_extreme += int((np.abs(differences - observed) >= abs(observed) - 1e-12).sum())
-    return (num_extreme + 1) / (resamples + 1)
+    starts = range(0, resamples, block_size)
+    drawn = np.concatenate(
+        [draw_differences(min(block_size, resamples - start)) for start in starts]
+    )
+    num_extreme = int((np.abs(drawn - observed) >= abs(observed) - 1e-12).sum())
+    return Difference((num_extreme + 1) / (resamples + 1), percentile_interval(drawn))
 
 
 def on_same_documents(runs: Sequence[DocumentCounts]) -> bool:

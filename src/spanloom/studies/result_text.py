@@ -19,7 +19,8 @@ def to_csv(results: Sequence[Result]) -> str:
         "updates"
     )
     further = (
-        "against baseline gain p direction updates_to_equal own_mean control control_gain control_p"
+        "against baseline gain gain_low gain_high p direction updates_to_equal own_mean control "
+        "control_gain control_p"
     )
     metrics = list(dict.fromkeys(name for r in results for name in r.metrics))
     writer.writerow([*head.split(), *further.split(), *metrics])
@@ -30,8 +31,13 @@ def to_csv(results: Sequence[Result]) -> str:
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
             + ([f"{r.interval.low:.6f}", f"{r.interval.high:.6f}"] if r.interval else [""] * 2)
             + [f"{r.cpu_minutes:.1f}", "" if r.best_updates is None else f"{r.best_updates:.1f}"]
-            + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}", c.p] if c else [""] * 4)
-            + ([c.direction, c.updates_to_equal] if c else [""] * 2)
+            + ([c.against, f"{c.baseline.mean:.6f}", f"{c.gain:.6f}"] if c else [""] * 3)
+            + (
+                [f"{c.interval.low:.6f}", f"{c.interval.high:.6f}"]
+                if c and c.interval
+                else [""] * 2
+            )
+            + ([c.p, c.direction, c.updates_to_equal] if c else [""] * 3)
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
             + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
             + [f"{r.metrics[name]:.6f}" if name in r.metrics else "" for name in metrics]
@@ -96,7 +102,12 @@ def format_against(control: Comparison) -> str:
 
 
 def format_gain(comparison: Comparison) -> str:
-    """Return the gain in points, an arrow if significant, and its p-value."""
-    p = "" if comparison.p is None else f" (p {_format_p(comparison.p)})"
+    """Return the gain in points, an arrow if significant, its interval and p-value."""
+    interval, known = comparison.interval, []
+    if interval is not None:
+        known.append(f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}")
+    if comparison.p is not None:
+        known.append(f"p {_format_p(comparison.p)}")
+    bounds = f" ({', '.join(known)})" if known else ""
     direction = f", {comparison.direction}" if comparison.direction else ""
-    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{p}{direction}"
+    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{bounds}{direction}"

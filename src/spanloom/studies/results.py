@@ -11,6 +11,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import FEW_DOCUMENTS, DocumentCounts, Interval, loads
 from spanloom.metrics.bootstrap_over_seeds import (
+    Difference,
     interval_over_seeds,
     on_same_documents,
     paired_by_seed,
@@ -33,7 +34,8 @@ class Comparison:
 
     ``gain`` is the difference of means over all seeds of each side. ``p`` is of the paired
     bootstrap over documents, and over seeds if there are several, Holm-corrected over all
-    comparisons of the study; None where there are fewer than ten documents or no counts.
+    comparisons of the study; ``interval`` is the 95 % interval of this gain by itself. Both are
+    None where there are fewer than ten documents or no counts.
     ``direction`` is "higher", "lower" or "" by means and deviations (Changpinyo et al. 2018,
     section 3.2); with one seed always "", and None until all seeds that the study plans for both
     sides have rows: some of them may well differ where all do not. ``against`` is the condition of
@@ -49,6 +51,7 @@ class Comparison:
     direction: str | None
     updates_to_equal: float | None = None
     num_seeds: int = 1
+    interval: Interval | None = None
 
     @property
     def relative_gain(self) -> float | None:
@@ -292,15 +295,17 @@ def _compare(
     scores, base = (
         Scores.of([_value(row, task, split, metric) for row in side]) for side in (runs, base_runs)
     )
+    difference = _difference(runs, base_runs, task, split, metric, same_documents=on_same)
     both = planned[_condition_of(cells[0])] & planned[_condition_of(baseline[0])]
     return Comparison(
         against=name_of_baseline(cells[0], baseline[0]),
         baseline=base,
         gain=scores.mean - base.mean,
-        p=_p_value(runs, base_runs, task, split, metric, same_documents=on_same),
+        p=None if difference is None else difference.p,
         direction=_direction(scores, base, study.spec.k) if both <= {*common} else None,
         updates_to_equal=_updates_to_equal(pairs, task),
         num_seeds=min(scores.count, base.count),
+        interval=None if difference is None else difference.interval,
     )
 
 
@@ -352,7 +357,7 @@ def _on_same_documents(rows: Sequence[Row], task: str, split: Split, metric: str
     return len(documents) == 1 and (runs is None or on_same_documents(runs))
 
 
-def _p_value(
+def _difference(
     rows: Sequence[Row],
     baseline: Sequence[Row],
     task: str,
@@ -360,8 +365,8 @@ def _p_value(
     metric: str,
     *,
     same_documents: bool,
-) -> float | None:
-    """Return p, None where counts are missing or of too few documents.
+) -> Difference | None:
+    """Return what is known of a difference; None where counts are missing or documents too few.
 
     Unless all runs were scored on the same documents, both sides have the same seeds in the same
     order.
