@@ -7,6 +7,7 @@ from made_rows import RECIPES, make_row
 
 from spanloom.errors import StudyError
 from spanloom.studies import execute
+from spanloom.studies import job as jobs_module
 from spanloom.studies import row as rows
 from spanloom.studies.execute import Folders
 from spanloom.studies.executors import open_executor
@@ -106,6 +107,18 @@ def test_an_oracle_is_planned_when_its_rows_are_there(study, folders):
     planned, _ = run(study(designs), folders, FakeExecutor(folders), print)
     assert planned.waiting == ()
     assert sum(cell.design == "oracle" for cell in planned.cells) == 3
+
+
+def test_rows_of_earlier_code_are_known_by_their_names(study, folders, monkeypatch):
+    read = study([SINGLE, JOINT])
+    run(read, folders, FakeExecutor(folders), print)
+    monkeypatch.setattr(jobs_module, "LEARNING", jobs_module.LEARNING + 1)
+    run(study([JOINT]), folders, FakeExecutor(folders), print)
+    assert [row.name for row in read_rows(read, folders)[1].values()] == [name("pos", "dep", "ner")]
+    planned, known = read_rows(read, folders, any_version=True)
+    assert known.keys() == planned.jobs.keys()
+    assert all(row.name == planned.jobs[key].name for key, row in known.items())
+    assert sum(row.key != key for key, row in known.items()) == 3  # joint has one of today
 
 
 def test_the_longest_runs_come_first(study, folders):

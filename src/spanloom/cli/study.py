@@ -120,6 +120,9 @@ def report(
     split: Annotated[
         Split | None, typer.Option(help="what is shown; default: what the study scores")
     ] = None,
+    any_version: Annotated[
+        bool, typer.Option("--any-version", help="rows of earlier code or data, too, by their name")
+    ] = False,
 ) -> None:
     """Write what a study has found so far: a page, and its numbers as .csv and .json beside it.
 
@@ -134,7 +137,7 @@ def report(
     if out.suffix != ".html":
         raise WrongUse(f"-o {out}: expected a name that ends in .html")
     study, folders = open_study(file, data, None, results, settings)
-    planned, rows = read_rows(study, folders)
+    planned, rows = read_rows(study, folders, any_version=any_version)
     shown = study if split is None else study.scored_on(split)  # keys are of the study itself
     comparisons = compare_conditions(shown, planned, rows)
     if not comparisons:

@@ -19,10 +19,10 @@ from spanloom.embedders import _minilm
 from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import plan_embedder
+from spanloom.studies.row import KEY_LENGTH
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
 Weights = Literal["own", "shared"]
-KEY_LENGTH = 16  # hexadecimal digits of a key
 
 
 @dataclass(frozen=True, slots=True)

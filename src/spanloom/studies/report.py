@@ -203,6 +203,9 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
     )
     processors = ", ".join(sorted({row.processor for row in rows.values()}))
     computes = "; ".join(sorted({row.compute for row in rows.values()}))
+    num_earlier = sum(row.key != key for key, row in rows.items())
+    of_earlier = f" {num_earlier} of {len(rows)} runs are of earlier code or data."
+    earlier = of_earlier if num_earlier else ""
     return (
         f"<h2>How to read this</h2><p>Scores are the main metric of each task, or those that the "
         f"study names, in points, mean ± standard deviation over seeds (95 % interval). Intervals "
@@ -214,5 +217,5 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
         f"Minutes are CPU time of one core, training and scoring, of all "
         f"seeds. <i>Updates</i> with batches of the task led to its best score on dev; "
         f"<i>updates to equal</i> made it as good there as what it is compared with ever was. "
-        f"Computed on {html.escape(processors)}: {html.escape(computes)}.</p>"
+        f"Computed on {html.escape(processors)}: {html.escape(computes)}.{earlier}</p>"
     )

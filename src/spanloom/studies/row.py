@@ -11,6 +11,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from spanloom.atomic_io import write_file
 from spanloom.errors import FormatError
 
+KEY_LENGTH = 16  # hexadecimal digits of a run's key
+
 Split = Literal["dev", "test"]
 Curve = tuple[tuple[int, float], ...]  # scores, each after so many updates
 
@@ -121,3 +123,9 @@ class Rows:
             if key not in self.by_key and path.is_file():
                 self.by_key[key] = from_json(path.read_bytes(), str(path))
         return {key: self.by_key[key] for key in wanted if key in self.by_key}
+
+    def by_name(self) -> dict[str, Row]:
+        """Return the newest row of each name, whatever its key; raises ``FormatError``."""
+        paths = sorted(self.folder.glob("?" * KEY_LENGTH + ".json"))
+        rows = [from_json(path.read_bytes(), str(path)) for path in paths]
+        return {row.name: row for row in sorted(rows, key=lambda row: row.date)}

@@ -117,11 +117,22 @@ def run(
     return planned, rows.read(planned.jobs)
 
 
-def read_rows(study: Study, folders: Folders) -> tuple[StudyPlan, dict[str, Row]]:
-    """Return the plan of a study as far as its rows allow, and these rows."""
+def read_rows(
+    study: Study, folders: Folders, *, any_version: bool = False
+) -> tuple[StudyPlan, dict[str, Row]]:
+    """Return the plan of a study as far as its rows allow, and these rows by the keys of its jobs.
+
+    With ``any_version`` a job without a row gets the newest one of its name: it was trained by an
+    earlier version of the code, or on an earlier one of the data.
+    """
     rows = Rows(folders.results)
     planned = plan(study, folders.data, rows.read)
-    return planned, rows.read(planned.jobs)
+    of_today = rows.read(planned.jobs)
+    if not any_version:
+        return planned, of_today
+    by_name = rows.by_name()
+    earlier = {key: by_name[job.name] for key, job in planned.jobs.items() if job.name in by_name}
+    return planned, earlier | of_today
 
 
 def _drain(queue: _Queue, rows: Rows, executor: Executor, estimates: Estimates) -> None:
