@@ -1,6 +1,7 @@
 """``check``, ``view`` and ``convert`` through their door."""
 
 import json
+import shutil
 
 import pytest
 
@@ -79,6 +80,21 @@ def test_view_lays_predictions_beside_gold(spanloom, home, tmp_path):
     result = spanloom("view", gold, found, "-o", page)
     assert f"gold: {gold}, predicted: {found}" in result.stderr
     assert '"sides":["gold","predicted"]' in page.read_text(encoding="utf-8")
+
+
+def test_view_compares_the_documents_that_both_sides_have(spanloom, home, tmp_path):
+    page, part = tmp_path / "page.html", tmp_path / "part"
+    part.mkdir()
+    for suffix in ("txt", "ann"):
+        shutil.copy(home / f"corpus/dev/dev0.{suffix}", part)
+        (part / f"other.{suffix}").touch()
+    result = spanloom("view", home / "corpus/dev", part, "-o", page)
+    assert f"{home}/corpus/dev: 1 document not compared: dev1\n" in result.stderr
+    assert f"{part}: 1 document not compared: other\n" in result.stderr
+    assert ": 2 documents;" in result.stdout
+    assert '"sides":["gold","predicted"]' in page.read_text(encoding="utf-8")
+    apart = spanloom("view", home / "corpus/dev", home / "corpus/train", "-o", page)
+    assert "have no document in common: nothing is compared" in apart.stderr
 
 
 def test_view_mistakes(fails, home, tmp_path):

@@ -23,7 +23,7 @@ from spanloom.cli.outputs import (
 )
 from spanloom.document import Document
 from spanloom.errors import DataError
-from spanloom.quantity import quantity
+from spanloom.quantity import quantity, shorten_list
 
 if TYPE_CHECKING:
     from spanloom.cli.conversion import Batch
@@ -286,8 +286,9 @@ def view(
 ) -> None:
     """Draw documents with spans and arcs as one HTML page that loads nothing.
 
-    Two paths that hold the same documents are drawn side by side, gold and predicted, with a list
-    of the differences that leads to their places.
+    Two paths are compared, as gold and predicted or as two annotators: documents that both have are
+    drawn side by side, with a list of the differences that leads to their places. Paths without a
+    document in common are drawn one after the other, and so are three or more.
 
     Example: spanloom view protocols/protocol_1.ann -o page.html
 
@@ -300,9 +301,10 @@ def view(
     _check_page(target, paths)
     sides = [list(documents(path, encoding)) for path in paths]
     names = " and ".join(path.resolve().name for path in paths[:2])
-    if len(sides) == 2 and _are_same(*sides):
+    if len(sides) == 2 and (common := _common(paths, sides)):
         log(f"gold: {paths[0]}, predicted: {paths[1]}")
-        page = html.render_pair(sides[0], _with_name_of(sides[1], sides[0]), title=names)
+        sides = common
+        page = html.render_pair(*sides, title=names)
     else:
         page = html.render((document for side in sides for document in side), title=names)
     write_file(target, page.encode())
@@ -318,13 +320,20 @@ def _check_page(target: Path, paths: Iterable[Path]) -> None:
         check_is_not_source(target, path)
 
 
-def _are_same(a: list[Document], b: list[Document]) -> bool:
-    """Return whether two sides have the same documents: by name, or one document each by text."""
-    if {document.name for document in a} == {document.name for document in b}:
-        return True
-    return len(a) == len(b) == 1 and a[0].text == b[0].text
+def _common(paths: list[Path], sides: list[list[Document]]) -> list[list[Document]] | None:
+    """Return the documents of the names that both sides have; log the others. None for no common.
 
-
-def _with_name_of(side: list[Document], like: list[Document]) -> list[Document]:
-    """Return a side's only document under the name of the other's, or all as they are."""
-    return [replace(side[0], name=like[0].name)] if len(side) == 1 else side
+    One document on each side is the same under another name if its text is the same.
+    """
+    gold, predicted = sides
+    if len(gold) == len(predicted) == 1 and gold[0].text == predicted[0].text:
+        return [gold, [replace(predicted[0], name=gold[0].name)]]
+    common = {document.name for document in gold} & {document.name for document in predicted}
+    if not common:
+        log(f"{paths[0]} and {paths[1]} have no document in common: nothing is compared")
+        return None
+    for path, side in zip(paths, sides, strict=True):
+        lone = [document.name for document in side if document.name not in common]
+        if lone:
+            log(f"{path}: {quantity(len(lone), 'document')} not compared: {shorten_list(lone)}")
+    return [[document for document in side if document.name in common] for side in sides]
