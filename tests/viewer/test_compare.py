@@ -1,8 +1,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spanloom.document import Attribute, Document, Layer, Span
+from spanloom.viewer.agreement import agreements
 from spanloom.viewer.compare import compare
-from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox
+from spanloom.viewer.marks import Arc, DrawnDocument, SpanBox, picture
 
 
 def marks(*given: tuple[str, int, int], prefix: str = "T") -> tuple[SpanBox, ...]:
@@ -30,6 +32,23 @@ def test_each_kind_of_difference_is_told():
         ("missed", "T3", None),
         ("spurious", None, "P3"),
     ]
+
+
+def test_other_attributes_are_a_difference_of_their_own_in_whatever_order_they_are():
+    def side(*attributes):
+        span = Span("T1", "A", ((0, 3),))
+        labelled = tuple(Attribute(f"A{n}", name, "T1") for n, name in enumerate(attributes))
+        return picture(Document("abc", (Layer("main", (span,), attributes=labelled),)))
+
+    gold = side("Negated", "Future")
+    assert not kinds(gold, side("Future", "Negated"))
+    assert kinds(gold, side("Negated")) == [("attributes", "T1", "T1")]
+    found = compare(gold, side())
+    assert [mark.state for mark in (*found.gold.marks, *found.predicted.marks)] == 2 * [
+        "attributes"
+    ]
+    counts = agreements([(gold, side(), found.differences)], {})["main", "spans"]
+    assert counts.equal == {"A": 1}  # label and location are right
 
 
 def test_the_nearest_boundary_is_paired():

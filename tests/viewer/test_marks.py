@@ -57,7 +57,7 @@ def test_attributes_stand_in_the_caption_of_what_they_are_about():
     )
     assert [mark.caption for mark in found.marks] == [
         "Protein",
-        "Regulation [Sure=low, Negated]",
+        "Regulation [Negated, Sure=low]",
         "Protein",
     ]
     assert [link.caption for link in found.links] == ["r [Doubtful]"]

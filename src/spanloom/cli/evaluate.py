@@ -127,7 +127,8 @@ def score(
     orl, relations, semeval2010-task8, spans, squad-v1.1, squad-v2.0, srl-eval, streuseval, tacred,
     ud-eval. Options of a metric come last: those of an official program as it spells them, spans
     --layer NAME --against PRED2, relations --layer NAME --typed, glue --kind TASK; an unknown
-    option lists those of its metric.
+    option lists those of its metric. Attributes and notes are not compared (spanloom view GOLD PRED
+    shows attributes that differ).
 
     Example: spanloom score gold.conllu system.conllu --metric ud-eval --json
     """

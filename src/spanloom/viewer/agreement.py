@@ -13,7 +13,7 @@ SPANS, LINKS = "spans", "links"
 
 @dataclass(slots=True)
 class Agreement:
-    """Counts of one layer's spans or links by label.
+    """Counts of one layer's spans or links by label; attributes make no difference.
 
     ``confusions`` counts gold and predicted labels of what stands at the same location, or has one
     end in common; None stands for nothing there. ``moved`` counts items whose label is right but
@@ -27,7 +27,9 @@ class Agreement:
     moved: Counter[str] = field(default_factory=Counter)
 
     def add(self, difference: Difference) -> None:
-        """Count a difference."""
+        """Count a difference of labels or locations."""
+        if difference.kind == "attributes":
+            return
         gold = None if difference.gold is None else difference.gold.label
         predicted = None if difference.predicted is None else difference.predicted.label
         if gold is not None and gold == predicted:

@@ -63,9 +63,9 @@ class Difference:
     """One difference.
 
     ``kind`` is ``missed`` (gold only), ``spurious`` (predicted only), ``label`` (same location,
-    other label), ``boundary`` (same label, overlapping extent) or ``attachment`` (an arc to the
-    same location from another one; with the same label, unless its layer has at most one arc to
-    each location, like a dependency tree).
+    other label), ``attributes`` (same location and label, other caption), ``boundary`` (same label,
+    overlapping extent) or ``attachment`` (an arc to the same location from another one; with the
+    same label, unless its layer has at most one arc to each location, like a dependency tree).
     """
 
     kind: str
@@ -140,9 +140,10 @@ def _location(box: SpanBox) -> Hashable:
 
 
 def _compare_boxes(gold: Iterable[SpanBox], predicted: Iterable[SpanBox]) -> list[Difference]:
-    """Compare boxes by location and label, then by location, then by overlap."""
+    """Compare boxes by location, label and caption, then without each, then by overlap."""
     matcher = _Matcher(gold, predicted)
-    matcher.match("", lambda box: (box.label, _location(box)))
+    matcher.match("", lambda box: (box.label, box.caption, _location(box)))
+    matcher.match("attributes", lambda box: (box.label, _location(box)))
     matcher.match("label", lambda box: _location(box))
     for box in list(matcher.gold.values()):
         overlaps = [
@@ -175,7 +176,8 @@ def _compare_arcs(gold: DrawnDocument, predicted: DrawnDocument) -> list[Differe
     ends_of = _arc_ends(gold) | _arc_ends(predicted)
     tree_layers = _tree_layers(gold, ends_of) & _tree_layers(predicted, ends_of)
     matcher = _Matcher(gold.links, predicted.links)
-    matcher.match("", lambda arc: (arc.layer, arc.label, ends_of[id(arc)]))
+    matcher.match("", lambda arc: (arc.layer, arc.label, arc.caption, ends_of[id(arc)]))
+    matcher.match("attributes", lambda arc: (arc.layer, arc.label, ends_of[id(arc)]))
     matcher.match("label", lambda arc: (arc.layer, ends_of[id(arc)]))
     matcher.match("attachment", lambda arc: _attachment_key(arc, ends_of[id(arc)], tree_layers))
     return matcher.close()

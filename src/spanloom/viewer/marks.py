@@ -99,7 +99,10 @@ class _AnnotationIndex:
         return target if target in self.spans else None
 
     def caption(self, label: str, ids: Collection[str]) -> str:
-        """Return the label, followed by the attributes of those ids."""
+        """Return the label, followed by the attributes of those ids in alphabetical order.
+
+        So captions are equal where the attributes are, in whatever order a file has them.
+        """
         attributes = [
             annotation
             for id in ids
@@ -110,7 +113,7 @@ class _AnnotationIndex:
             attribute.label if attribute.value is None else f"{attribute.label}={attribute.value}"
             for attribute in attributes
         ]
-        return f"{label} [{', '.join(formatted)}]" if formatted else label
+        return f"{label} [{', '.join(sorted(formatted))}]" if formatted else label
 
     def descriptions(self, ids: Collection[str]) -> tuple[str, ...]:
         """Return one line for each annotation of those ids."""

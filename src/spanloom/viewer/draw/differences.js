@@ -5,7 +5,7 @@ import { chip } from "./chip.js";
 import { quantity } from "./counts.js";
 import { visible } from "./text.js";
 
-const KINDS = ["missed", "spurious", "boundary", "label", "attachment"];
+const KINDS = ["missed", "spurious", "boundary", "label", "attributes", "attachment"];
 const HEADS = ["difference", "document", "layer", "gold", "predicted", "sentence"];
 const AROUND = 60; // letters of a sentence before and behind what differs
 
@@ -65,7 +65,8 @@ function drawDifference(page, data, texts, difference, go) {
   const button = html(page, "button", { type: "button", class: difference.kind }, difference.kind);
   button.addEventListener("click", () => go(difference.document, side, item));
   const named = [text.name, data.layers[item.layer].name].map(visible);
-  const describe = (item) => `${visible(item.label)}: ${text.meaning(item)}`;
+  const nameOf = (item) => (difference.kind === "attributes" && item.caption) || item.label;
+  const describe = (item) => `${visible(nameOf(item))}: ${text.meaning(item)}`;
   const descriptions = items.map((item) => (item ? describe(item) : ""));
   const cells = [...named, ...descriptions].map((cell) => html(page, "td", { dir: "auto" }, cell));
   const sentence = html(page, "td", { class: "around", dir: "auto" }, ...around(page, text, side, item));
