@@ -92,6 +92,27 @@ def test_stdin(annotate, source):
     assert next(same).layers == document.layers
 
 
+def test_json_lines_in_a_pipe(annotate, tmp_path):
+    lines = f'\n{{"text":"{TEXT}"}}\n{{"name":"b","text":"{TEXT}"}}\n'
+    result = annotate("--from", "jsonl", "--to", "json", input=lines)
+    assert [(d.name, d.text) for d in jsonl.loads(result.stdout)] == [
+        ("stdin-00001", TEXT),
+        ("b", TEXT),
+    ]
+    annotate("--from", "jsonl", "-o", tmp_path / "out.jsonl", input=lines)
+    assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == result.stdout
+    annotate("--from", "jsonl", "-o", tmp_path / "out", input=lines)
+    assert (tmp_path / "out" / "stdin-00001.ann").exists()
+    hint = "stdin is read as one text, but begins as JSON lines do; --from jsonl reads those"
+    assert hint in annotate("--to", "json", input=lines).stderr.splitlines()
+    assert hint not in annotate("--from", "text", "--to", "json", input=lines).stderr
+    assert hint not in annotate("--to", "json", input="{braces} are text").stderr
+    assert "--to brat needs -o" in annotate("--from", "jsonl", "--to", "brat", input=lines).stderr
+    wrong = annotate("--from", "jsonl", "--to", "json", input='{"text":"a"}\n{\n')
+    assert (wrong.exit_code, "stdin:2: " in wrong.stderr) == (1, True)
+    assert "for what is piped in" in annotate(TEXT, "--from", "jsonl").stderr
+
+
 def test_forms_of_one_text(annotate, tmp_path):
     document = next(jsonl.loads(annotate(TEXT, "--to", "json").stdout))
     ann = annotate(TEXT, "--to", "brat").stdout

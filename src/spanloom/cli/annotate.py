@@ -13,7 +13,7 @@ from spanloom.cli import in_place as adding
 from spanloom.cli.annotator import AnnotationSpec, Annotator
 from spanloom.cli.asking import Asked, format_replies
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
-from spanloom.cli.inputs import parse_source
+from spanloom.cli.inputs import PipedForm, PipedLines, parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
 from spanloom.cli.outputs import (
     BRAT,
@@ -59,6 +59,9 @@ class AnnotateOptions:
     to: Annotated[
         str | None,
         typer.Option(metavar="FORMAT", help="text | table | json | html | brat | conllu | trees …"),
+    ] = None
+    of: Annotated[
+        PipedForm | None, typer.Option("--from", help="what is piped in; default: one text")
     ] = None
     layers: Annotated[
         str | None,
@@ -106,6 +109,7 @@ class AnnotateOptions:
 def annotate(options: AnnotateOptions) -> None:
     """Annotate a text, a file, a brat folder, a folder of shards or what is piped in.
 
+    What is piped in is one text; with --from jsonl, a document in each line of JSON.
     FORMAT follows OUT's name, else it is text; it may be any that convert writes. Text shows at
     most three layers of each document; --layers all shows the others, --to table every number.
     Finished documents are kept in OUT.part until all are, so that --resume goes on after a crash.
@@ -129,7 +133,7 @@ def annotate(options: AnnotateOptions) -> None:
     if any(text is not None and is_url(text) for text in (options.source, options.out)):
         _annotate_in_stores(options)
         return
-    source = parse_source(options.source, options.encoding)
+    source = parse_source(options.source, options.encoding, options.of)
     if isinstance(source, Path) and source.suffix == ".ann" and not source.is_dir():
         raise WrongUse(f"{source}: expected the text to annotate; did you mean {source.stem}.txt?")
     out = None if options.out is None else Path(options.out)
@@ -152,7 +156,7 @@ def _annotate_in_stores(options: AnnotateOptions) -> None:
 
     if options.in_place:
         raise WrongUse("--in-place needs a DIR of brat files on this machine")
-    if options.source is None or options.source == "-" or options.out is None:
+    if options.source is None or options.source == "-" or options.out is None or options.of:
         raise WrongUse("the URL of a store goes with IN and -o OUT")
     with open_endpoints(options.source, options.out) as endpoints:
         output_form = _output_form(options, endpoints.source, endpoints.out)
@@ -161,9 +165,7 @@ def _annotate_in_stores(options: AnnotateOptions) -> None:
         _annotate_into(options, _spec(options, output_form, endpoints.out), endpoints)
 
 
-def _annotate_to_stdout(
-    options: AnnotateOptions, spec: AnnotationSpec, source: Path | Document
-) -> None:
+def _annotate_to_stdout(options: AnnotateOptions, spec: AnnotationSpec, source: "Source") -> None:
     """Annotate documents in this process, and print each as it comes."""
     from spanloom.cli.progress_log import ProgressLog
     from spanloom.cli.shards import open_single
@@ -333,9 +335,10 @@ def _check_stdout(options: AnnotateOptions, output_form: str, source: "Source") 
         raise WrongUse("--workers and --ray go with -o OUT")
     if output_form == PARQUET:
         raise WrongUse("--to parquet makes no text; say -o OUT")
-    if output_form == BRAT and isinstance(source, Path):
-        if source.is_dir() or source.suffix == ".jsonl":
-            raise WrongUse(f"{source}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
+    if output_form == BRAT and isinstance(source, Path | PipedLines):
+        if isinstance(source, PipedLines) or source.is_dir() or source.suffix == ".jsonl":
+            shown = source.name if isinstance(source, PipedLines) else source
+            raise WrongUse(f"{shown}: --to brat needs -o OUT (or, for a brat folder, --in-place)")
 
 
 def _in_place_form(options: AnnotateOptions, source: "Source") -> str:

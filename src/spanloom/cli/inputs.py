@@ -1,9 +1,11 @@
 """Inputs of commands: documents of any format, lazily."""
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from spanloom.cli.console import WrongUse, log, warn
 from spanloom.document import Document
@@ -15,20 +17,39 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".txt", ".ann", ".jsonl")
 SHARD_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
+_STDIN = "stdin"
+PipedForm = Literal["text", "jsonl"]
 _OTHER_SUFFIXES = (".md", ".html", ".gz", ".pdf")  # of files that no format has
 
 
-def parse_source(source: str | None, encoding: str) -> Path | Document:
+@dataclass(frozen=True, slots=True)
+class PipedLines:
+    """JSON lines on stdin: a document in each."""
+
+    name: str = _STDIN
+
+    def read(self) -> Iterator[Document]:
+        """Yield the documents, each with a name, as they come; raises ``FormatError``."""
+        from spanloom.formats import _files, jsonl
+
+        return _files.name_documents(jsonl.read_stream(sys.stdin.buffer, self.name), self.name)
+
+
+def parse_source(
+    source: str | None, encoding: str, form: PipedForm | None = None
+) -> Path | Document | PipedLines:
     """Return the source that an argument names: a path that exists, stdin for ``-``, else a text.
 
-    ``encoding`` is that of stdin. Raises ``DataError`` for what looks like a path and is none,
-    ``FormatError`` for bytes of another encoding, ``WrongUse`` where nothing is given and nothing
-    is piped in.
+    ``encoding`` and ``form`` are those of stdin. Raises ``DataError`` for what looks like a path
+    and is none, ``FormatError`` for bytes of another encoding, ``WrongUse`` where nothing is given
+    and nothing is piped in, or ``form`` is given for what is not piped in.
     """
     if source is None and sys.stdin.isatty():
         raise WrongUse("expected a TEXT, FILE or DIR, or text in a pipe (spanloom annotate --help)")
     if source is None or source == "-":
-        return Document(_read_stdin(encoding), name="stdin")
+        return PipedLines() if form == "jsonl" else _piped_text(encoding, form)
+    if form is not None:
+        raise WrongUse(f"--from {form} is for what is piped in; the format of a file is guessed")
     if exists(source):
         return Path(source)
     if source.endswith(SUFFIXES) or _looks_like_path(source):
@@ -201,11 +222,28 @@ def _one(path: Path, encoding: str) -> Document:
     return reading.document
 
 
-def _read_stdin(encoding: str) -> str:
-    """Return the text of stdin, its byte order mark left out; raises ``FormatError``."""
+def _piped_text(encoding: str, form: PipedForm | None) -> Document:
+    """Return the text of stdin, its byte order mark left out; raises ``FormatError``.
+
+    Logs how JSON lines are read if it looks like them and ``form`` is not given.
+    """
     from spanloom.formats._text import decode_text
 
-    return decode_text(sys.stdin.buffer.read(), "stdin", encoding).removeprefix("\ufeff")
+    text = decode_text(sys.stdin.buffer.read(), _STDIN, encoding).removeprefix("\ufeff")
+    if form is None and _begins_with_object(text):
+        log("stdin is read as one text, but begins as JSON lines do; --from jsonl reads those")
+    return Document(text, name=_STDIN)
+
+
+def _begins_with_object(text: str) -> bool:
+    """Return whether the first line that is not blank is a JSON object."""
+    line = text.lstrip().partition("\n")[0]
+    if not line.startswith("{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _decode_argument(argument: str) -> str:

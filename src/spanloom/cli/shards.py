@@ -13,6 +13,7 @@ from typing import IO
 from spanloom.cli.console import WrongUse, log
 from spanloom.cli.inputs import (
     SHARD_SUFFIXES,
+    PipedLines,
     documents,
     guess_format,
     is_like_shard,
@@ -102,7 +103,7 @@ class ShardFolder:
             log(f"{self.name}: not read: {names}; expected names that end in {wanted}")
 
 
-Source = Path | Document | ShardFolder  # what a command reads
+Source = Path | Document | PipedLines | ShardFolder  # what a command reads
 
 
 def is_folder(source: Source) -> bool:
@@ -148,6 +149,8 @@ def open_single(source: Source, out: Path, to: str, encoding: str) -> Shard:
     """Return a source that becomes one output; ``encoding`` is that of text files."""
     if isinstance(source, Document):
         return Shard(lambda _: iter([source]), out, to)
+    if isinstance(source, PipedLines):
+        return Shard(lambda _: source.read(), out, to)
     if isinstance(source, ShardFolder):
         size = sum(file.size for file in source.files)
         return Shard(_chained(source.files), out, to, size=size)
