@@ -83,8 +83,11 @@ def test_what_is_not_ours_is_refused_before_training(fails, home, tmp_path):
 
 def test_a_model_of_ours_is_replaced(spanloom, small, tmp_path):
     out = tmp_path / "m"
-    for _ in range(2):
-        assert spanloom("train", small, "-o", out).exit_code == 0
+    first, second = (spanloom("train", small, "-o", out) for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert "is replaced when this run ends" not in first.stderr
+    note = r"m: is a model \(steps \w+ \d+\.\d on dev\), which is replaced when this run ends"
+    assert re.search(note, second.stderr)
     assert (out / "manifest.json").is_file()
 
 

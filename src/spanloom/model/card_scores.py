@@ -18,6 +18,15 @@ def language(card: str) -> str | None:
     return front_matter_value(card, "language")
 
 
+def main_scores(card: str) -> str:
+    """Return the first score of each task and data set on one line, "" for a card without any."""
+    return ", ".join(
+        f"{task} {figures[0][0]} {figures[0][1]:.1f} on {dataset}"
+        for task, dataset, figures in _rows(card)
+        if figures
+    )
+
+
 def doubtful_tasks(card: str) -> dict[str, str]:
     """Return the tasks that are wrong more often than right, each with the score that says so.
 

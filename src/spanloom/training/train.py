@@ -20,6 +20,7 @@ from spanloom.embedders._base import BuildContext, Embedder
 from spanloom.errors import ModelError, StorageError
 from spanloom.freed_memory import kept_by_the_process
 from spanloom.model import build, serialization
+from spanloom.model.card_scores import main_scores
 from spanloom.model.model import Model
 from spanloom.model.network import Network
 from spanloom.model.plan import Plan
@@ -136,6 +137,17 @@ def _reading_note(plan: Plan) -> str:
     return note
 
 
+def _replaced_note(out: Path) -> str | None:
+    """Tell that a finished model will be replaced, with its scores; None if there is none."""
+    if not (out / MANIFEST).is_file() or is_unfinished(out):
+        return None
+    card = out / serialization.CARD
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    scores = main_scores(text)
+    model = f"a model ({scores})" if scores else "a model"
+    return f"{out}: is {model}, which is replaced when this run ends; another name keeps it"
+
+
 def train(
     plan: Plan,
     out: Path,
@@ -159,6 +171,8 @@ def train(
     run_dir.mkdir(parents=True, exist_ok=True)
     with terminable(), hold_lock(run_dir, processes):
         if processes.is_first:
+            if note := _replaced_note(out):
+                log(note)
             log(_reading_note(plan))
         model, prepared = new_model(plan, device or processes.device.type)
         metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.is_first)
