@@ -125,6 +125,25 @@ def test_a_task_without_a_test_split_is_refused_before_any_run(tmp_path):
     assert "1 of 1 runs to do" in spanloom(*command, *settings, "--dry-run")
 
 
+def test_a_metric_that_a_task_lacks_is_refused_before_any_run(tmp_path):
+    path = tmp_path / "reported.yaml"
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["ner", "coref"]}
+    given = {"gold_inputs": ["coref"], "designs": [{"design": "joint"}]}
+
+    def run(metrics, *options, code=1):
+        path.write_text(json.dumps(plain | given | {"metrics": metrics}))
+        command = ["study", "run", path, "--data", RECIPES, "-o", tmp_path / "runs", *options]
+        return spanloom(*command, "--results", tmp_path / "rows", code=code)
+
+    for options in (["--dry-run"], []):
+        told = run({"ner": ["spanf1"]}, *options)
+        assert "reported.yaml:1: " in told
+        assert "task 'ner' has no metric 'spanf1'; did you mean 'span_f1'?" in told
+    assert "no metric 'cnll_f1'" in run({"coref, gold inputs": ["cnll_f1"]})
+    right = {"ner": ["span_f1"], "coref": ["muc"], "coref, gold inputs": ["conll_f1"]}
+    assert "1 of 1 runs to do" in run(right, "--dry-run", code=0)
+
+
 def test_a_chain_passes_through_tasks_without_a_test_split(tmp_path):
     tested = tmp_path / "tested"
     shutil.copytree(ANALYSES, tested)

@@ -245,10 +245,12 @@ def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> 
     """Print which of the chosen runs are left."""
     from spanloom.studies.estimate import Estimates, format_hours
     from spanloom.studies.job import check_encoders
+    from spanloom.studies.metric_checks import check_metrics
     from spanloom.studies.run import read_rows
     from spanloom.studies.split_checks import check_test_splits
 
     planned, rows = read_rows(study, folders)
+    check_metrics(study, planned.cells)
     check_test_splits(study, planned.cells, folders.data)
     chosen = options.choose(planned.jobs)
     missing = [job for key, job in chosen.items() if key not in rows]

@@ -11,6 +11,7 @@ from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import Folders, delete_model
 from spanloom.studies.executors import Executor
 from spanloom.studies.job import Job, check_encoders
+from spanloom.studies.metric_checks import check_metrics
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study
 from spanloom.studies.split_checks import check_test_splits
@@ -98,13 +99,15 @@ def run(
 
     What a stopped study has finished is not trained again, what it had begun goes on from the last
     checkpoint. ``choose`` returns those of all runs that are wanted. Raises ``ModelError`` before
-    any run whose encoder is not there, ``DataError`` where test is scored and a measured task has
-    none, and ``StudyError`` at the end if runs failed; all others are finished then.
+    any run whose encoder is not there, ``RecipeError`` for a metric that its task does not have,
+    ``DataError`` where test is scored and a measured task has none, and ``StudyError`` at the end
+    if runs failed; all others are finished then.
     """
     rows = Rows(folders.results)
     queue = _Queue(folders, log, keep_models)
     while True:
         planned = plan(study, folders.data, rows.read)
+        check_metrics(study, planned.cells)
         check_test_splits(study, planned.cells, folders.data)
         queue.planned = planned.jobs
         queue.update(choose(planned.jobs), rows.read(planned.jobs))

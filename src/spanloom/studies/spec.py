@@ -15,7 +15,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.config.specs import Examples, Name, Raw, Sharing
 from spanloom.config.yaml import SourceLocation
 from spanloom.errors import RecipeError
-from spanloom.studies.row import Split
+from spanloom.studies.row import Split, given_gold
 
 Settings = tuple[str, ...]
 
@@ -161,7 +161,7 @@ class StudySpec(Options):
     gold_inputs: tuple[Name, ...] = Field(
         default=(), description="tasks that are also scored with gold mentions or spans given"
     )
-    metrics: dict[Name, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
+    metrics: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
         default={}, description="metrics that are reported, by task; unsaid: its main one"
     )
     score: Split = Field(default="dev", description="dev | test: what is scored")
@@ -279,7 +279,8 @@ def _check_names(study: Study, location: SourceLocation) -> None:
             raise location.location_of("single_only", name).error(problem)
     _check_tasks(study.spec.tasks, tuple(study.base.tasks), location.location_of("tasks"))
     _check_tasks(study.spec.gold_inputs, study.tasks, location.location_of("gold_inputs"))
-    _check_tasks(study.spec.metrics, study.tasks, location.location_of("metrics"))
+    scored = (*study.tasks, *map(given_gold, study.spec.gold_inputs))
+    _check_tasks(study.spec.metrics, scored, location.location_of("metrics"))
     for row, design in enumerate(study.designs):
         at = location.location_of("designs", row)
         for key, names, choices in _named_tasks(study, design.spec):
