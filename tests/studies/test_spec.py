@@ -45,6 +45,7 @@ def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
         ("design: joint", "design: chains, orders: [[pos, nor]]", "study.yaml:5: .*no task 'nor'"),
         ("design: joint", "design: subsets, sets: [[nor]]", "study.yaml:5: .*no task 'nor'"),
         ("design: joint", "design: curve, examples: [110%]", "study.yaml:5: "),
+        ("tasks: [pos, ner]", "trunks: {'a b!': [{transformer: x}]}", "study.yaml:2: .*a b!"),
         ("design: joint", "design: curve, examples: [1], tasks: [nor]", "study.yaml:5: .*'nor'"),
         (
             "design: joint",

@@ -61,7 +61,8 @@ def _value_path(raw: Any, problem: ErrorDetails) -> Keys:
     """
     value: Any = raw
     for depth, key in enumerate(problem["loc"]):
-        is_there = key in value if isinstance(value, Mapping) else isinstance(value, list | tuple)
+        is_index = isinstance(key, int) and isinstance(value, list | tuple)
+        is_there = key in value if isinstance(value, Mapping) else is_index
         if not is_there:
             is_missing = problem["type"] == "missing"
             return problem["loc"] if is_missing else problem["loc"][:depth]
