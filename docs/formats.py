@@ -70,7 +70,8 @@ words and sentences, `NAME.queries` questions; both are our own, and brat ignore
   another brat folder gets that folder's file as it is, with comments, macros and constraints; types
   that it lacks are added at the end of their section. Without one it is made of the documents:
   types, the roles of events and the types that fill them, values of attributes. A file that is
-  there already is never changed. Mistakes in it are errors with their line.
+  there already is never changed. `spanloom check` lists its first mistake, with its line, or types
+  of the documents that it does not declare; one with a mistake is not taken along.
 
 ````text
 T1	Action 0 3	Add

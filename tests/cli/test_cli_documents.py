@@ -169,6 +169,32 @@ def test_the_configuration_of_a_brat_folder_stays_with_it(spanloom, home, tmp_pa
     )
 
 
+def test_check_reads_the_configuration_of_a_brat_folder(spanloom, tmp_path):
+    for split in ("train", "dev"):
+        (tmp_path / split).mkdir()
+        (tmp_path / split / "a.txt").write_text(f"Add it {split}", encoding="utf-8")
+        spans = "T1\tAction 0 3\tAdd\nT2\tThing 4 6\tit\nR1\tto Arg1:T1 Arg2:T2\n"
+        (tmp_path / split / "a.ann").write_text(spans, encoding="utf-8")
+    conf = tmp_path / "annotation.conf"
+
+    def check(text, *options):
+        conf.write_text(text, encoding="utf-8")
+        return spanloom("check", tmp_path, *options)
+
+    relations = "[relations]\nto Arg1:Action, Arg2:Thing\n[events]\n[attributes]\n"
+    whole = check(f"[entities]\nAction\nThing\n{relations}", "--strict")
+    assert (whole.exit_code, "problem" in whole.stdout) == (0, False)
+    part = check(f"[entities]\nAction\n{relations}")
+    lack = f"{conf}: [entities] does not declare Thing, which documents have"
+    assert (part.exit_code, part.stdout.count(lack)) == (0, 1)
+    strict = check(f"[entities]\nAction\n{relations}", "--strict")
+    assert (strict.exit_code, lack in strict.stdout) == (1, True)
+    assert "1 problem in the files (--strict)" in strict.stderr
+    broken = check("[entities]\nAction\n[relation]\n", "--strict", "--json")
+    (problem,) = json.loads(broken.stdout)["splits"]["train"]["problems"]
+    assert problem.startswith(f"{conf}:3: unknown section [relation]")
+
+
 @pytest.mark.parametrize("command", ["annotate", "convert"])
 def test_two_documents_of_one_name_are_told_before_a_brat_file_is_written(
     fails, home, tmp_path, command

@@ -11,6 +11,7 @@ from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.options import Encoding, Workers
 from spanloom.document import WORDS
 from spanloom.errors import DataError
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.config.recipe import Recipe
@@ -35,6 +36,7 @@ def check(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="exit 1 if files have problems")] = False,
     workers: Workers = None,
     encoding: Encoding = "utf-8",
 ) -> None:
@@ -42,11 +44,13 @@ def check(
 
     A layer has the limits of the tasks that learn it or, without a recipe or model, of the kind
     that spanloom init proposes: spans may be of any width, and nest where those of the data do.
+    Mistakes are also those of annotation.conf, and types that it does not declare.
 
     Example: spanloom check protocols/ --recipe recipe.yaml
     """
     from spanloom.cli.document_mapper import open_mapper
     from spanloom.corpora.check import check as judge
+    from spanloom.corpora.conf_problems import conf_problems
     from spanloom.corpora.folder import pause_gc
     from spanloom.corpora.report import to_json, to_text
 
@@ -57,18 +61,27 @@ def check(
         model_recipe = _recipe(recipe, model)
         limits = _corpus_limits(model_recipe, corpora)
         report = judge(corpora, limits, mapper)
+        for name, problems in conf_problems(data, corpora, encoding).items():
+            report.splits[name].problems += problems
     split = limits.default.split
     ceilings = _coreference_ceilings(model_recipe, corpora, split) if model_recipe else {}
     if as_json:
         more = {"coreference_ceilings": ceilings} if ceilings else {}
         write_stdout(json.dumps(to_json(report) | more, indent=1))
-        return
-    lines = [
+    else:
+        write_stdout("\n".join([to_text(report), *_ceiling_lines(ceilings)]))
+    num_problems = sum(len(checked.problems) for checked in report.splits.values())
+    if strict and num_problems:
+        raise DataError(f"{data}: {quantity(num_problems, 'problem')} in the files (--strict)")
+
+
+def _ceiling_lines(ceilings: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Return a line for each coreference task."""
+    return [
         f"{name}: the antecedents that the model looks at leave a CoNLL average of at most "
         + ", ".join(f"{100 * value:.1f} ({split})" for split, value in by_split.items())
         for name, by_split in ceilings.items()
     ]
-    write_stdout("\n".join([to_text(report), *lines]))
 
 
 def _read(data: Path, encoding: str, mapper: "Mapper") -> "dict[str, Corpus]":

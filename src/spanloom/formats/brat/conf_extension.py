@@ -22,7 +22,7 @@ def extend(text: str, needed: Config) -> str:
     Raises ``FormatError`` for a configuration with mistakes.
     """
     known = conf.loads(text)
-    missing = {name: _missing(known, needed, name) for name in SECTIONS}
+    missing = {name: missing_entries(known, needed, name) for name in SECTIONS}
     if not any(missing.values()):
         return text
     lines = _LINE.findall(text)
@@ -50,7 +50,7 @@ def _insert(lines: list[str], row: int, new: Iterable[str]) -> None:
     lines[row:row] = [line + end for line in new]
 
 
-def _missing(known: Config, needed: Config, section: str) -> list[Entry]:
+def missing_entries(known: Config, needed: Config, section: str) -> list[Entry]:
     """Return the entries of types that a configuration has no entry for."""
     sections = _SPANS if section == "entities" else (section,)
     labels = {entry.label for name in sections for entry in known.section(name)}
