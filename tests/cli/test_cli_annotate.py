@@ -139,6 +139,29 @@ def test_a_folder_keeps_its_structure(annotate, home, tmp_path, expected):
     assert "[entities]" in (tmp_path / "out" / "annotation.conf").read_text(encoding="utf-8")
 
 
+def test_a_text_of_a_folder_that_cannot_be_read_is_left_out(annotate, tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    for name in ("a", "c"):
+        (source / f"{name}.txt").write_text(TEXT, encoding="utf-8")
+    (source / "b.txt").write_bytes(b"caf\xe9")
+    outs = (["-o", tmp_path / "out"], ["-o", tmp_path / "out.jsonl"], ["--to", "json"])
+    for out in outs:
+        result = annotate(source, *out)
+        last = result.stderr.splitlines()[-1]
+        assert result.exit_code == 1
+        assert "b.txt" in result.stderr.partition("left out: ")[2]
+        assert last == f"spanloom: {source}: 1 document was left out"
+    assert {path.name for path in (tmp_path / "out").glob("*.txt")} == {"a.txt", "c.txt"}
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    assert [document.name for document in jsonl.loads(lines)] == ["a", "c"]
+    assert not list(tmp_path.glob("*.part"))
+    assert "is not utf-8" in annotate(source / "b.txt").stderr.splitlines()[-1]
+    for name in ("a", "c"):
+        (source / f"{name}.txt").unlink()
+    assert annotate(source, "--to", "json").stderr.endswith(f"{source}: no document can be read\n")
+
+
 def test_any_format_and_the_words_it_needs(annotate, tmp_path):
     shown = annotate(TEXT, "--to", "conllu").stdout
     assert annotate(TEXT, "-o", tmp_path / "x.conllu").exit_code == 0

@@ -112,6 +112,7 @@ def annotate(options: AnnotateOptions) -> None:
     What is piped in is one text; with --from jsonl, a document in each line of JSON.
     FORMAT follows OUT's name, else it is text; it may be any that convert writes. Text shows at
     most three layers of each document; --layers all shows the others, --to table every number.
+    Texts of a folder that cannot be read are left out and named; the exit code is then 1.
     Finished documents are kept in OUT.part until all are, so that --resume goes on after a crash.
     Of a folder of .jsonl, .jsonl.gz or .parquet files OUT has a file for each, and a manifest. Both
     may be URLs of object stores (pip install 'spanloom[stores]').
@@ -147,7 +148,7 @@ def annotate(options: AnnotateOptions) -> None:
     elif out is None:
         _annotate_to_stdout(options, spec, source)
     else:
-        _annotate_into(options, spec, Endpoints(source, out))
+        _check_left_out(options, _annotate_into(options, spec, Endpoints(source, out)))
 
 
 def _annotate_in_stores(options: AnnotateOptions) -> None:
@@ -162,7 +163,15 @@ def _annotate_in_stores(options: AnnotateOptions) -> None:
         output_form = _output_form(options, endpoints.source, endpoints.out)
         if output_form == BRAT and endpoints.destination.is_remote:
             raise WrongUse(f"-o {options.out}: brat files are not written to stores; say --to json")
-        _annotate_into(options, _spec(options, output_form, endpoints.out), endpoints)
+        spec = _spec(options, output_form, endpoints.out)
+        shards = _annotate_into(options, spec, endpoints)
+    _check_left_out(options, shards)
+
+
+def _check_left_out(options: AnnotateOptions, shards: "Iterable[Shard]") -> None:
+    """Raise ``DataError`` at the end if documents of a folder could not be read."""
+    for shard in shards:
+        shard.left.check(str(options.source))
 
 
 def _annotate_to_stdout(options: AnnotateOptions, spec: AnnotationSpec, source: "Source") -> None:
@@ -181,13 +190,16 @@ def _annotate_to_stdout(options: AnnotateOptions, spec: AnnotationSpec, source: 
     asked = spec.parse_asked()
     if asked is not None and spec.to == TEXT:
         _write_replies(predicted, annotator.asked_layers(), asked)
-        return
-    title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})
-    write(predicted, spec.to, None, title=title, writer_options=writer_options, shown=shown)
+    else:
+        title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})
+        write(predicted, spec.to, None, title=title, writer_options=writer_options, shown=shown)
+    _check_left_out(options, [documents])
 
 
-def _annotate_into(options: AnnotateOptions, spec: AnnotationSpec, endpoints: "Endpoints") -> None:
-    """Annotate documents into a file or folder, by one process or several."""
+def _annotate_into(
+    options: AnnotateOptions, spec: AnnotationSpec, endpoints: "Endpoints"
+) -> "list[Shard]":
+    """Annotate documents into a file or folder, by one process or several; return what was read."""
     from spanloom.cli.finished import OutputJob
     from spanloom.cli.resumable import annotate_into, check
 
@@ -210,6 +222,7 @@ def _annotate_into(options: AnnotateOptions, spec: AnnotationSpec, endpoints: "E
         destination=endpoints.destination,
     )
     annotate_into(_executor(options, spec, shards), shards, job)
+    return shards
 
 
 def _shards(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spanloom.cli.console import log, warn
+from spanloom.cli.left_out import LeftOut
 from spanloom.document import Document
 from spanloom.errors import DataError, LayerError, SpanloomError
 from spanloom.quantity import quantity
@@ -38,7 +39,7 @@ def add(model: "Model", collection: "Collection", names: Iterable[str] | None) -
     layers = set(model.layers.values())
     plain = min(layers) if len(layers) == 1 else None
     task_names = [name for group in model.encoder_passes(names) for name in group]
-    left = _Left()
+    left = LeftOut()
     changed = count = 0
     readable = _readable(collection, [model.tasks[name] for name in task_names], left)
     for predicted in model.annotate(readable, task_names):
@@ -46,30 +47,19 @@ def add(model: "Model", collection: "Collection", names: Iterable[str] | None) -
             merge = partial(merge_predictions, predicted=predicted, plain=plain)
             more = append(collection.root, predicted.name, merge)
         except SpanloomError as error:
-            left.out(error)
+            left.add(error)
         else:
             changed += more > 0
             count += more
     size = len(collection.documents)
     log(f"{quantity(count, 'annotation')} added")
     log(f"{collection.root}: {changed} of {size} documents have new annotations")
-    if left.count:
-        raise DataError(f"{collection.root}: {left.count} of {size} documents were left out")
+    left.check(collection.root, size)
 
 
-class _Left:
-    """Logs and counts the skipped documents."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def out(self, error: SpanloomError) -> None:
-        """Log which document is skipped, and why, on one line."""
-        self.count += 1
-        log("left out: " + " ".join(str(error).split("\n")))
-
-
-def _readable(collection: "Collection", tasks: "Iterable[Task]", left: _Left) -> Iterator[Document]:
+def _readable(
+    collection: "Collection", tasks: "Iterable[Task]", left: LeftOut
+) -> Iterator[Document]:
     """Yield the documents that can be read and have the tasks' input layers."""
     from spanloom.formats.brat.read import load
 
@@ -82,7 +72,7 @@ def _readable(collection: "Collection", tasks: "Iterable[Task]", left: _Left) ->
                     names = (present.name for present in reading.document.layers)
                     raise LayerError(str(path), layer, names)
         except SpanloomError as error:
-            left.out(error)
+            left.add(error)
         else:
             warn(reading.problems, collection.root)
             yield reading.document

@@ -8,6 +8,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal
 
 from spanloom.cli.console import WrongUse, log, warn
+from spanloom.cli.left_out import LeftOut
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError
 from spanloom.quantity import quantity
@@ -79,16 +80,18 @@ def exists(source: str) -> bool:
         return False
 
 
-def documents(path: Path, encoding: str) -> Iterator[Document]:
+def documents(path: Path, encoding: str, left: LeftOut | None = None) -> Iterator[Document]:
     """Yield the documents of a brat folder or .txt, or of a file of any format; logs problems.
 
-    ``encoding`` is that of text files; JSON lines are always UTF-8.
+    ``encoding`` is that of text files; JSON lines are always UTF-8. Documents of a folder that
+    cannot be read are added to ``left``; without it, or where no other can be read, they are an
+    error.
 
     Names are those of brat collections; a nameless document of a file is called by its number.
     Raises ``DataError`` for other paths and for empty folders, ``FormatError`` as readers do.
     """
     if path.is_dir():
-        yield from _collection(path, encoding)
+        yield from _collection(path, encoding, left)
     elif path.suffix in (".txt", ".ann"):
         yield _one(path, encoding)
     elif not path.exists():
@@ -204,13 +207,23 @@ def check_one_kind(root: object, names: Iterable[PurePath]) -> None:
         raise DataError(f"{root}: {problem}; keep those that are meant in a folder of their own")
 
 
-def _collection(root: Path, encoding: str) -> Iterator[Document]:
+def _collection(root: Path, encoding: str, left: LeftOut | None) -> Iterator[Document]:
     from spanloom.formats.brat.read import load
 
+    num_read = 0
     for name, path in collect(root).documents:
-        reading = load(path, name=name, encoding=encoding)
+        try:
+            reading = load(path, name=name, encoding=encoding)
+        except FormatError as error:
+            if left is None:
+                raise
+            left.add(error)
+            continue
+        num_read += 1
         warn(reading.problems, root)
         yield reading.document
+    if not num_read:
+        raise DataError(f"{root}: no document can be read")
 
 
 def _one(path: Path, encoding: str) -> Document:

@@ -4,7 +4,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from spanloom.cli.inputs import (
     is_shard,
     read,
 )
+from spanloom.cli.left_out import LeftOut
 from spanloom.cli.outputs import JSON, PARQUET, TEXT, TXT
 from spanloom.corpora.bounded_lines import bounded_lines
 from spanloom.corpora.files import total_bytes, visible
@@ -47,7 +48,8 @@ class Shard:
     ``fingerprint`` returns what tells versions of the input apart, None if nothing does.
 
     ``size`` and ``position`` are bytes of the input: all, 0 if unknown, and those read so far.
-    ``name`` is how the manifest calls it, "" for the only shard.
+    ``name`` is how the manifest calls it, "" for the only shard. ``left`` are documents of a brat
+    folder that cannot be read.
     """
 
     read: "Callable[[Shard], Iterator[Document]]"
@@ -57,6 +59,7 @@ class Shard:
     size: int = 0
     position: int = 0
     fingerprint: Fingerprint = no_fingerprint
+    left: LeftOut = field(default_factory=LeftOut)
     _begun: Iterator[Document] | None = None
 
     def begin(self) -> None:
@@ -166,7 +169,7 @@ def _counting(folder: Path, encoding: str) -> Reader:
     """Return what reads the documents of a brat folder; its texts are counted."""
 
     def read_shard(shard: Shard) -> Iterator[Document]:
-        for document in documents(folder, encoding):
+        for document in documents(folder, encoding, shard.left):
             shard.position += len(document.text.encode(errors="surrogatepass"))
             yield document
 
