@@ -42,6 +42,22 @@ def test_it_says_something_of_every_kind(model):
     assert any(event.arguments for layer in found for event in layer.events)
 
 
+def test_texts_are_annotated_as_documents_are(model):
+    given = texts(2)
+    documents = [Document(text) for text in given]
+    assert list(model.annotate(given, ["steps"])) == list(model.annotate(documents, ["steps"]))
+    alone = model.with_tasks({"steps": model.tasks["steps"]})
+    assert alone(documents[0]) == alone(given[0])
+    for one in ("a", documents[0], b"a"):
+        with pytest.raises(TypeError, match=r"got one \w+; model\(text\) takes one"):
+            model.annotate(one)
+    for several in (["a"], iter("a")):
+        with pytest.raises(TypeError, match=r"got \w+; model.annotate\(texts\) takes several"):
+            model(several)
+    with pytest.raises(TypeError, match="expected a text or a Document, got bytes"):
+        list(model.annotate([b"a"]))
+
+
 def test_a_document_reads_the_same_alone_and_among_others(model):
     documents = [Document(text, name=str(row)) for row, text in enumerate(texts(12))]
     together = list(model.annotate(documents, ["steps"]))

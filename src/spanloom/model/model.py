@@ -17,10 +17,7 @@ from spanloom.config.recipe import Recipe
 from spanloom.corpora import folder as corpora
 from spanloom.data.collate import bucket_by_length, collate
 from spanloom.data.foreign_text import KnownLanguage
-from spanloom.data.instance_readers import InstanceReader
 from spanloom.data.instances import (
-    MAX_WORD_CHARACTERS,
-    MAX_WORD_PIECES,
     Instance,
     InstanceLimits,
     Prompt,
@@ -32,7 +29,6 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Layer
 from spanloom.errors import ModelError, NameNotFound
 from spanloom.freed_memory import returned_between
-from spanloom.long_sentences import LONGEST
 from spanloom.model import asking
 from spanloom.model.asking import Answer, Choice
 from spanloom.model.evaluation import (
@@ -43,9 +39,11 @@ from spanloom.model.evaluation import (
     read_split,
     usual_split,
 )
+from spanloom.model.inputs import to_document, to_documents
 from spanloom.model.network import Network
 from spanloom.model.plan import Plan, output_layers
 from spanloom.model.precision import ComputeConfig
+from spanloom.model.shortened import log_shortened
 from spanloom.model.stretches import FIRST_WORDS, cut_stretches
 from spanloom.tasks._base import Report, Task
 from spanloom.tensors import HeadInputs
@@ -88,9 +86,9 @@ class Model:
         """The recipe that the plan was made from, with what training noted in it."""
         return self.plan.recipe
 
-    def __call__(self, text: str) -> Document:
+    def __call__(self, text: str | Document) -> Document:
         """Annotate one text with all tasks but those ``on_request``."""
-        return next(self.annotate([Document(text)]))
+        return next(self.annotate([to_document(text)]))
 
     def ask(self, text: str, question: str) -> Answer:
         """Answer a question about a text (``model.asking``)."""
@@ -163,13 +161,13 @@ class Model:
 
     def annotate(
         self,
-        documents: Iterable[Document],
+        documents: Iterable[Document | str],
         names: Iterable[str] | None = None,
         *,
         words: int = BATCH_WORDS,
         with_tokens: bool = False,
     ) -> Iterator[Document]:
-        """Yield each document with the layers that the named tasks predict, without its others.
+        """Yield each document or text with the layers that named tasks predict, without its others.
 
         Without names: all tasks but those ``on_request``. The name of a task's layer does not
         depend on the other tasks named (``layers``). One encoder pass serves all tasks with equal
@@ -178,13 +176,16 @@ class Model:
         from the document (``LayerError`` if it has none); of everything else only text and queries
         are read. Input layers and text pairs are kept, since predictions may refer to them. With
         ``with_tokens``, documents that give no words or sentences get layers of those found. Raises
-        ``NameNotFound`` for an unknown task. Text that is not read as it is gets logged:
-        a span or relation in a sentence too long to be read at once stays within
-        one part of it.
+        ``NameNotFound`` for an unknown task, ``TypeError`` for a bare text. Text that is not read
+        as it is gets logged: a span or relation in a sentence too long to be read at once stays
+        within one part of it.
         """
         tasks, layers = self._check_tasks(names), self.layers
-        for stretch in cut_stretches(documents, words=min(words, FIRST_WORDS)):
-            yield from self._annotate(stretch, tasks, layers, words, with_tokens=with_tokens)
+        return (
+            document
+            for stretch in cut_stretches(to_documents(documents), words=min(words, FIRST_WORDS))
+            for document in self._annotate(stretch, tasks, layers, words, with_tokens=with_tokens)
+        )
 
     def annotate_stretch(
         self,
@@ -271,7 +272,7 @@ class Model:
         for document in stretch:
             tokens = self.tokenize(document)
             readers = (self.tasks[name].reader for name in names)
-            _log_shortened(document, tokens, readers, self.recipe.window)
+            log_shortened(document, tokens, readers, self.recipe.window)
             open_documents.append(_OpenDocument(document, tokens, {name: [] for name in names}))
         return open_documents
 
@@ -344,32 +345,6 @@ def _finish(
         # Last, so that annotations have the same ids with and without tokens.
         tokens = _token_layers(item, new_id) if with_tokens else ()
         yield replace(document, layers=(*document.layers, *tokens, *predictions))
-
-
-def _log_shortened(
-    document: Document, tokens: TokenizedDocument, readers: Iterable[InstanceReader], window: int
-) -> None:
-    """Log one line about a document that is read in parts, or not to its end."""
-    notes = []
-    num_long = (
-        sum(end - start > LONGEST for start, end in tokens.full_sentences)
-        if tokens.sentence_splits
-        else 0
-    )
-    if num_long:
-        notes.append(f"sentences of over {LONGEST} words, read in parts: {num_long}")
-    if tokens.num_clipped_words:
-        what = f"words of over {MAX_WORD_CHARACTERS:,} characters or {MAX_WORD_PIECES} pieces"
-        notes.append(f"{what}, of which the first are read: {tokens.num_clipped_words}")
-    num_cropped = sum(
-        shape.count_shortened(tokens, window) for shape in {reader.reader for reader in readers}
-    )
-    if num_cropped:
-        notes.append(
-            f"questions or first texts too long for a window, cut to half of it: {num_cropped}"
-        )
-    if notes:
-        _LOG.warning("%s: %s", f"{document.name or 'text'!r:.80}", "; ".join(notes))
 
 
 def _check_finite(inputs: Mapping[str, HeadInputs]) -> None:
