@@ -238,6 +238,16 @@ def test_one_task(annotate):
     assert annotate(TEXT, "--tasks", "steps").exit_code == 0
 
 
+def test_tasks_on_request_run_where_all_or_they_are_named(spanloom, annotate, fails, tmp_path):
+    told = "--layers relations: its task is run only on request; say --tasks relations, or"
+    for out in ((), ("-o", tmp_path / "out.txt", "--workers", "1")):
+        assert told in fails("annotate", TEXT, "--layers", "relations", *out, code=2)
+    everything = spanloom("annotate", TEXT, "--tasks", "all", "--layers", "relations")
+    assert everything.exit_code == 0
+    assert "relations" in everything.stderr.partition("tasks: ")[2]
+    assert annotate(TEXT, "--tasks", "all").stdout == annotate(TEXT, "--tasks", "steps").stdout
+
+
 def test_it_reads_as_it_goes(annotate, monkeypatch, tmp_path):
     """After so many words the first documents are out before the last are read."""
     from spanloom.model import stretches

@@ -78,7 +78,13 @@ class Echo:
     def wait(self):
         key, content = self.running.pop(0)
         head, _, body = content.partition(b"\n")
-        described = {"line": "echo", "work": {"compute": "c"}, "layers": [], "doubts": {}}
+        described = {
+            "line": "echo",
+            "work": {"compute": "c"},
+            "layers": [],
+            "doubts": {},
+            "not_run": {},
+        }
         answer = described if b"description" in head else {"compute": "c"}
         return Answer(key, json.dumps(answer).encode() + b"\n" + body)
 

@@ -55,7 +55,9 @@ class AnnotateOptions:
         str | None,
         typer.Option("-m", "--model", help="model folder or hub id; default: the bundled model"),
     ] = None
-    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,srl")] = None
+    tasks: Annotated[str | None, typer.Option(help="only these, with commas: ner,srl; or all")] = (
+        None
+    )
     to: Annotated[
         str | None,
         typer.Option(metavar="FORMAT", help="text | table | json | html | brat | conllu | trees …"),
@@ -144,7 +146,7 @@ def annotate(options: AnnotateOptions) -> None:
         assert isinstance(source, Path)
         collection = adding.list_documents(source)
         annotator = _load(spec)
-        adding.add(annotator.model, collection, spec.tasks)
+        adding.add(annotator.model, collection, annotator.names)
     elif out is None:
         _annotate_to_stdout(options, spec, source)
     else:
@@ -183,7 +185,7 @@ def _annotate_to_stdout(options: AnnotateOptions, spec: AnnotationSpec, source: 
     documents.begin()
     annotator = _load(spec)
     shown = ShownLayers(_names(options.layers), annotator.doubts())
-    shown.check(annotator.layers())
+    shown.check(annotator.layers(), annotator.layers_not_run())
     predicted = annotator.annotate(documents)
     if not is_terminal():
         predicted = ProgressLog(documents.size).watch(predicted, lambda: documents.position)

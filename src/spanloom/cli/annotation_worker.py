@@ -22,12 +22,16 @@ from spanloom.workers.process import Answerer, answer_jobs, module_command
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A loaded model in words, what predictions depend on, its layers and those in doubt."""
+    """A loaded model in words, what predictions depend on, its layers and those in doubt.
+
+    ``not_run`` are the tasks that do not run, by their layers.
+    """
 
     line: str
     work: dict[str, str]
     layers: list[str]
     doubts: dict[str, str]
+    not_run: dict[str, str]
 
 
 class StretchAnnotator:
@@ -51,7 +55,8 @@ class StretchAnnotator:
         annotator = self._loaded
         if head["ask"] == "description":
             details = annotator.work(), annotator.layers(), annotator.doubts()
-            return _join(asdict(Description(annotator.describe(), *details)), ())
+            not_run = annotator.layers_not_run()
+            return _join(asdict(Description(annotator.describe(), *details, not_run)), ())
         documents = list(jsonl.read_stream(body.splitlines(keepends=True), "a worker's input"))
         if head["first"]:
             annotator.begin(documents)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from spanloom.model.missing_inputs import Requirement
     from spanloom.model.model import Model
 
+ALL_TASKS = "all"  # also those on request
+
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSpec:
@@ -55,6 +57,8 @@ class Annotator:
             self.model: Model = load(spec.model, device=spec.device, precision=spec.precision)
         self.spec = spec
         self.names: Iterable[str] | None = spec.tasks
+        if spec.tasks == [ALL_TASKS]:
+            self.names = None if spec.parse_asked() else list(self.model.layers)
         self._asked = spec.parse_asked()
         if self._asked is not None:
             self.model, self.names = self._asked.prepare(self.model, self.names)
@@ -110,6 +114,11 @@ class Annotator:
         return list(
             dict.fromkeys([*predicted, *(layer for task in tasks for layer in task.inputs)])
         )
+
+    def layers_not_run(self) -> dict[str, str]:
+        """Return the tasks that do not run, by their layers."""
+        running = self._task_names()
+        return {layer: name for name, layer in self.model.layers.items() if name not in running}
 
     def asked_layers(self) -> list[str]:
         """Return the layers with the answers to what was asked."""

@@ -38,14 +38,19 @@ class ShownLayers:
     names: Sequence[str] | None = None
     doubts: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, layers: Collection[str]) -> None:
-        """Raise ``NameNotFound`` for a name that no document will have; ``layers`` are the model's.
+    def check(self, layers: Collection[str], not_run: Mapping[str, str]) -> None:
+        """Raise ``NameNotFound`` for a name that no document will have, ``WrongUse`` for a task's.
 
-        So a mistake shows before anything is computed.
+        ``layers`` are those that the model writes; ``not_run`` are the tasks that do not run, by
+        their layers. So a mistake shows before anything is computed.
         """
         for name in self.names or ():
-            if name not in (ALL_LAYERS, WORDS, SENTENCES, TEXT_PAIR, *layers):
-                raise NameNotFound("layer", name, layers)
+            if name in (ALL_LAYERS, WORDS, SENTENCES, TEXT_PAIR, *layers):
+                continue
+            if name in not_run:
+                wanted = f"--tasks {not_run[name]}, or --tasks all"
+                raise WrongUse(f"--layers {name}: its task is run only on request; say {wanted}")
+            raise NameNotFound("layer", name, layers)
 
     def log_doubts(self, form: str) -> None:
         """Log which layers a form leaves out or hides."""

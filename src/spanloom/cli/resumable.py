@@ -54,7 +54,7 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
         stack.callback(executor.close)
         description = next(map(parse_description, in_order(executor, [description_message()])))
         log(description.line)
-        output.shown.check(description.layers)
+        output.shown.check(description.layers, description.not_run)
         shown = replace(output.shown, doubts=description.doubts)
         run = _Run(shards, replace(output, shown=shown), description)
         stack.callback(run.close)
