@@ -11,7 +11,9 @@ import time
 import pytest
 import tiny
 
+from spanloom.cli.run_record import check_same_run, record_run
 from spanloom.document import Document
+from spanloom.errors import StorageError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import folder as brat
 from spanloom.model import model as models
@@ -177,6 +179,13 @@ def test_other_work_and_no_work(annotate, fails, home, source, tmp_path, monkeyp
     assert "-o OUT" in fails("annotate", source.parent, "--in-place", "--resume", code=2)
     assert annotate(source, "-o", tmp_path / "new.txt", "--resume").exit_code == 0
     assert tree(tmp_path / "new.txt") == tree(out)
+
+
+def test_another_model_is_called_that_and_not_by_its_hash(tmp_path):
+    record_run(tmp_path, {"model": "2005", "tasks": "ner"})
+    (tmp_path / "a.ann").touch()
+    with pytest.raises(StorageError, match=r"another run \(another model\); choose another place"):
+        check_same_run(tmp_path, {"model": "2006", "tasks": "ner"})
 
 
 @pytest.mark.parametrize("more", [[], ["--resume"]])

@@ -46,6 +46,22 @@ def test_score_mistakes(fails, files, tmp_path):
     fails("score", *files, *metric, code=1)
 
 
+def test_two_ann_files_are_scored(spanloom, fails, tmp_path):
+    paths = [tmp_path / side / "a.ann" for side in ("gold", "said")]
+    for path, label in zip(paths, "AB", strict=True):
+        path.parent.mkdir()
+        path.with_suffix(".txt").write_text("Ada met Bob", encoding="utf-8")
+        path.write_text(f"T1\tA 0 3\tAda\nT2\t{label} 8 11\tBob\n", encoding="utf-8")
+    whole = spanloom("score", *paths, "--metric", "spans", "--json").stdout
+    folders = [path.parent for path in paths]
+    assert whole == spanloom("score", *folders, "--metric", "spans", "--json").stdout
+    paths[1].with_suffix(".txt").unlink()
+    assert "a.txt: cannot be read" in fails("score", *paths, "--metric", "spans", code=1)
+    (tmp_path / "x.pdf").write_text("%PDF", encoding="utf-8")
+    told = fails("score", tmp_path / "x.pdf", paths[0], "--metric", "spans", code=1)
+    assert "cannot tell its format (known: a folder of brat files, " in told
+
+
 def test_help_names_every_metric(spanloom):
     told = spanloom("score", "--help").stdout.replace("\n  ", " ")
     for name in scoring.names():

@@ -265,6 +265,14 @@ def test_the_time_that_is_left(capsys):
     assert capsys.readouterr().err == f"60 documents, 1200 words done; {speed}\n"
 
 
+def test_a_slow_run_is_not_said_to_stand_still(capsys):
+    now = [0.0]
+    progress = ProgressLog(0, lambda: now[0])
+    now[0] = 1000.0
+    progress.add(2, 8000, 0)
+    assert "; 0.002 documents and 8 words a second" in capsys.readouterr().err
+
+
 def test_documents_that_pass_by_are_counted(capsys):
     now = [0.0]
     progress = ProgressLog(1000, lambda: now[0])
@@ -272,6 +280,6 @@ def test_documents_that_pass_by_are_counted(capsys):
         now[0] = 40.0 * number
         assert document.text == "a b c"
     assert capsys.readouterr().err == (
-        "3 documents, 9 words done; 0.1 documents and 0 words a second; "
+        "3 documents, 9 words done; 0.1 documents and 0.2 words a second; "
         "50 % of the input, about 1 min left\n"
     )

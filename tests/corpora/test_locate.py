@@ -47,7 +47,7 @@ def test_an_absolute_path_is_itself(places):
 
 
 def test_the_error_names_every_place_and_the_variable(places):
-    with pytest.raises(DataError, match="no corpus 'wlp'") as caught:
+    with pytest.raises(DataError, match="no corpus 'wlp'.* --data DIR to study and glad") as caught:
         locate("wlp", places / "recipes")
     for tried in ("recipes/wlp", "data/wlp", "SPANLOOM_DATA"):
         assert tried in str(caught.value)

@@ -28,6 +28,20 @@ def test_any_text_survives_a_file(tmp_path, text):
     assert list(jsonl.read(tmp_path / "a.jsonl")) == [document, document]
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"text":"Ada\n', r"not JSON: the line ends inside a string \(column 13\)$"),
+        ('{"text":"a\tb"}\n', r"not JSON: Invalid control character at column 11$"),
+        ('{"text":"Ada', "not JSON: Unterminated string starting at column 9$"),
+        ('{"text":}\n', r"not JSON: Expecting value \(column 9\)$"),
+    ],
+)
+def test_where_json_breaks_off_is_told(line, problem):
+    with pytest.raises(FormatError, match=problem):
+        list(jsonl.read_stream([line.encode()], "x.jsonl"))
+
+
 def test_the_form_of_a_line():
     span = Span("T1", "Person", ((0, 3), (4, 7)), 0.5)
     line = jsonl.dumps([Document("Ada met", (Layer(MAIN, (span,)), Layer("ner")), "a")])

@@ -66,11 +66,11 @@ def evaluate(options: EvaluateOptions) -> None:
 
     data = options.data
     split = options.split or usual_split(data, options.encoding)
+    model = load(options.model, device=options.device, precision=options.precision)
+    documents = read_split(data, split, seed=model.recipe.seed, encoding=options.encoding, log=log)
     is_test = is_test_set(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {options.test_log}")
-    model = load(options.model, device=options.device, precision=options.precision)
-    documents = read_split(data, split, seed=model.recipe.seed, encoding=options.encoding, log=log)
     if options.gold_inputs:
         model = _given_gold(model)
     size = quantity(len(documents), "document")

@@ -8,6 +8,7 @@ from spanloom.document import Document
 from spanloom.quantity import quantity
 
 _SECONDS = 30.0  # between two lines
+_MAX_DECIMALS = 6
 
 
 class ProgressLog:
@@ -45,7 +46,8 @@ class ProgressLog:
             yield document
 
     def _line(self, seconds: float) -> str:
-        speed = f"{self._documents / seconds:.1f} documents and {self._words / seconds:.0f} words"
+        documents, words = self._documents / seconds, self._words / seconds
+        speed = f"{_format_rate(documents, 1)} documents and {_format_rate(words, 0)} words"
         amount = f"{quantity(self._documents, 'document')}, {quantity(self._words, 'word')}"
         rate = f"{amount} done; {speed} a second"
         left = self._total - self._skipped - self._done
@@ -55,6 +57,13 @@ class ProgressLog:
         hours = left / self._done * seconds / 3600
         time_left = f"{60 * hours:.0f} min" if hours < 1 else f"{hours:.1f} h"
         return f"{rate}; {percent:.0f} % of the input, about {time_left} left"
+
+
+def _format_rate(rate: float, decimals: int) -> str:
+    """Return a rate with so many decimals, or as many as a small one needs not to look like 0."""
+    while rate and decimals < _MAX_DECIMALS and round(rate, decimals) == 0:
+        decimals += 1
+    return f"{rate:.{decimals}f}"
 
 
 def count_words(documents: Iterable[Document]) -> int:

@@ -19,7 +19,9 @@ def check_same_run(folder: Path, work: Mapping[str, str]) -> None:
     """Raise ``StorageError`` if the annotation in a folder was computed with anything else."""
     recorded = _read(folder)
     changes = [
-        f"{key} was {recorded.get(key)!r:.80} and is now {work.get(key)!r:.80}"
+        "another model"
+        if key == "model"
+        else f"{key} was {recorded.get(key)!r:.80} and is now {work.get(key)!r:.80}"
         for key in dict.fromkeys((*work, *recorded))
         if recorded.get(key) != work.get(key)
     ]

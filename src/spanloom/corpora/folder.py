@@ -226,7 +226,8 @@ def locate(data: str, recipe_dir: Path) -> Path:
         if path.exists():
             return path
     names = ", ".join(map(str, tried))
-    raise DataError(f"no corpus {data!r}; looked at {names} (set {VARIABLE} to where corpora lie)")
+    hint = f"set {VARIABLE} to where corpora lie, or say --data DIR to study and glad"
+    raise DataError(f"no corpus {data!r}; looked at {names} ({hint})")
 
 
 def hold_out_dev(

@@ -145,13 +145,21 @@ def _json_errors(path: str, line: int | None, default_line: int) -> Iterator[Non
         yield
     except json.JSONDecodeError as error:
         error_line = error.lineno if line is None else line
-        raise FormatError(
-            path, error_line, f"not JSON: {error.msg} (column {error.colno})"
-        ) from error
+        raise FormatError(path, error_line, f"not JSON: {_describe(error)}") from error
     except RecursionError as error:
         raise FormatError(path, default_line, "nested too deeply") from error
     except ValueError as error:
         raise FormatError(path, default_line, f"not JSON: {error}") from error
+
+
+def _describe(error: json.JSONDecodeError) -> str:
+    """Return what is wrong and in which column."""
+    character = error.doc[error.pos : error.pos + 1]
+    if error.msg.startswith("Invalid control character") and character in ("\n", "\r"):
+        return f"the line ends inside a string (column {error.colno})"
+    if error.msg.endswith(" at"):
+        return f"{error.msg} column {error.colno}"
+    return f"{error.msg} (column {error.colno})"
 
 
 _BLANKS = (" ", "\t", "\n", "\r")  # "", the end of the text, is not one

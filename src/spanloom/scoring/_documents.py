@@ -8,6 +8,7 @@ from spanloom.document import GIVEN_WORDS, Document
 from spanloom.errors import DataError, FormatError
 from spanloom.formats import _files
 from spanloom.formats.brat import folder
+from spanloom.formats.brat.read import load
 from spanloom.metrics import report
 from spanloom.metrics.bootstrap import Interval, interval_text, paired, permutation
 from spanloom.metrics.counts import PRF, Counts
@@ -21,15 +22,18 @@ DocumentPair = tuple[Document, Document]
 
 
 def documents(path: Path) -> list[Document]:
-    """Return the documents of a file of any recognizable format, or of a folder of brat files.
+    """Return the documents of a file of any recognizable format, of a folder of brat files, or of
+    one .ann, whose text lies beside it.
 
     A file is read with the options that its beginning shows, as ``spanloom check`` reads it.
     Invalid brat lines are not scored (``spanloom check`` reports them). Raises ``FormatError``.
     """
+    if path.suffix == ".ann" and not path.is_dir():
+        return [load(path.with_suffix(".txt")).document]
     if not path.is_dir():
         name = _files.guess(path)
         if name is None:
-            choices = ", ".join(_files.names())
+            choices = ", ".join([f"a folder of {_files.BRAT} files", *_files.names()])
             raise FormatError(str(path), None, f"cannot tell its format (known: {choices})")
         file_format = _files.load(name)
         options = _files.sniff_options(path, file_format)
