@@ -62,7 +62,7 @@ class AnnotateOptions:
         str | None,
         typer.Option(metavar="FORMAT", help="text | table | json | html | brat | conllu | trees …"),
     ] = None
-    of: Annotated[
+    piped_form: Annotated[
         PipedForm | None, typer.Option("--from", help="what is piped in; default: one text")
     ] = None
     layers: Annotated[
@@ -136,7 +136,7 @@ def annotate(options: AnnotateOptions) -> None:
     if any(text is not None and is_url(text) for text in (options.source, options.out)):
         _annotate_in_stores(options)
         return
-    source = parse_source(options.source, options.encoding, options.of)
+    source = parse_source(options.source, options.encoding, options.piped_form)
     if isinstance(source, Path) and source.suffix == ".ann" and not source.is_dir():
         raise WrongUse(f"{source}: expected the text to annotate; did you mean {source.stem}.txt?")
     out = None if options.out is None else Path(options.out)
@@ -159,7 +159,7 @@ def _annotate_in_stores(options: AnnotateOptions) -> None:
 
     if options.in_place:
         raise WrongUse("--in-place needs a DIR of brat files on this machine")
-    if options.source is None or options.source == "-" or options.out is None or options.of:
+    if options.source is None or options.source == "-" or options.out is None or options.piped_form:
         raise WrongUse("the URL of a store goes with IN and -o OUT")
     with open_endpoints(options.source, options.out) as endpoints:
         output_form = _output_form(options, endpoints.source, endpoints.out)
