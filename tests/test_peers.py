@@ -18,7 +18,7 @@ from spanloom.document import SENTENCES, WORDS, Argument, Document, Event, Layer
 from spanloom.errors import DataError
 from spanloom.formats import jsonl
 from spanloom.formats.brat import write
-from spanloom.metrics.qa import normalize_answer, overlap
+from spanloom.metrics.qa import normalize_answer, score_answer
 from spanloom.metrics.report import score as report
 from spanloom.tokenization import word_tokenizer, words_of
 
@@ -378,7 +378,7 @@ def test_the_peer_that_answers_questions_is_scored_as_we_are(pairs):
     exact, f1 = hf_questions.exact_and_f1(asked, said)
     equal = [normalize_answer(a) == normalize_answer(b) for a, b in pairs]
     assert exact == pytest.approx(100 * sum(equal) / len(pairs))
-    assert f1 == pytest.approx(100 * sum(overlap(a, b) for a, b in pairs) / len(pairs))
+    assert f1 == pytest.approx(100 * sum(score_answer([a], b).f1 for a, b in pairs) / len(pairs))
 
 
 def test_the_peer_learns_the_pieces_of_an_answer_and_says_the_same_text(questions):

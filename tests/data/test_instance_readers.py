@@ -249,14 +249,8 @@ def test_of_two_parts_the_first_is_the_prompt(first, second, limit):
         instances.words
         == whole.words[instances.first_word : instances.first_word + len(instances.words)]
     )
-    assert instances.first_sentence == sentence_of(whole, instances.first_word)
     assert _covered(instances)
     assert _fits([instances], limit)
-
-
-def sentence_of(whole, word):
-    """The number of the last sentence that starts no later than a word."""
-    return max((row for row, (a, _) in enumerate(whole.full_sentences) if a <= word), default=0)
 
 
 def _covered(instances):

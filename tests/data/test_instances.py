@@ -154,25 +154,6 @@ def test_words_lead_back_to_characters():
         assert tuple(text[a:b] for a, b in each.words) == each.tokens
 
 
-@given(text=TEXTS, limit=st.integers(1, 30), seed=SEEDS, windows=st.integers(1, 4))
-def test_an_instance_knows_the_sentence_of_its_first_word(text, limit, seed, windows):
-    whole, instances = _units(text, limit, seed, windows)
-    for instance in instances:
-        start, end = whole.full_sentences[instance.first_sentence]
-        assert start == instance.first_word < end
-
-
-def test_a_long_sentence_counts_once_wherever_an_instance_begins_in_it():
-    text = "\n".join(["a the abc .", LONG])
-    whole, instances = _units(text, 64)
-    assert len(whole.sentences) > len(whole.full_sentences) == 3
-    for instance in instances:
-        start, end = whole.full_sentences[instance.first_sentence]
-        assert start <= instance.first_word < end
-    assert {instance.first_sentence for instance in instances} == {0, 1, 2}
-    assert len(instances) > 3
-
-
 def test_a_short_prompt_is_split_once_and_a_long_one_each_time():
     texts = []
 

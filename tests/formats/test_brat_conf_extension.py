@@ -8,6 +8,7 @@ from spanloom.document import MAIN, Argument, Attribute, Document, Event, Layer,
 from spanloom.errors import FormatError
 from spanloom.formats.brat import conf
 from spanloom.formats.brat.conf_extension import extend
+from spanloom.formats.brat.conf_from_documents import config_of
 
 CONF = """# the types of the project, agreed in May
 [spans]
@@ -32,7 +33,7 @@ def document(*labels, events=(), relations=(), attributes=()):
 
 
 def test_types_that_are_missing_come_at_the_end_of_their_section():
-    found = conf.from_documents(
+    found = config_of(
         [
             document(
                 "Person",
@@ -58,22 +59,20 @@ def test_types_that_are_missing_come_at_the_end_of_their_section():
 
 
 def test_types_that_are_there_change_nothing_even_as_events():
-    assert extend(CONF, conf.from_documents([document("Person", "Marry", "Agent")])) == CONF
+    assert extend(CONF, config_of([document("Person", "Marry", "Agent")])) == CONF
 
 
 def test_a_section_that_is_missing_is_added():
-    text = extend("# mine\r\n[entities]\r\nA\r\n", conf.from_documents([document("A", "B")]))
+    text = extend("# mine\r\n[entities]\r\nA\r\n", config_of([document("A", "B")]))
     assert text == "# mine\r\n[entities]\r\nA\r\n# types found in the documents\r\nB\r\n"
     linked = document("A", relations=(Relation("R1", "r", "T0", "T0"),))
-    assert conf.loads(extend("[entities]\nA", conf.from_documents([linked]))).labels(
-        "relations"
-    ) == ("r",)
+    assert conf.loads(extend("[entities]\nA", config_of([linked]))).labels("relations") == ("r",)
 
 
 def test_new_lines_end_as_their_neighbours_do():
     text = "[entities]\nA\n[relations]\r\nr Arg1:A, Arg2:A"
     linked = document("A", "B", relations=(Relation("R1", "q", "T0", "T1"),))
-    assert extend(text, conf.from_documents([linked])) == (
+    assert extend(text, config_of([linked])) == (
         "[entities]\nA\n# types found in the documents\nB\n"
         "[relations]\r\nr Arg1:A, Arg2:A\r\n"
         "# types found in the documents\r\nq\tArg1:A, Arg2:B\r\n"
@@ -81,13 +80,13 @@ def test_new_lines_end_as_their_neighbours_do():
 
 
 def test_a_section_after_a_byte_order_mark_is_extended():
-    text = extend("\ufeff[entities]\nA\n", conf.from_documents([document("B")]))
+    text = extend("\ufeff[entities]\nA\n", config_of([document("B")]))
     assert text == "\ufeff[entities]\nA\n# types found in the documents\nB\n"
 
 
 def test_mistakes_are_not_extended():
     with pytest.raises(FormatError, match="unknown section"):
-        extend("[entitys]\n", conf.from_documents([document("A")]))
+        extend("[entitys]\n", config_of([document("A")]))
 
 
 @given(
@@ -97,7 +96,7 @@ def test_mistakes_are_not_extended():
 )
 def test_all_types_are_there_afterwards(before, labels, comments):
     text = "\n".join(["[entities]", *before, *comments, "[events]", "[relations]", *comments])
-    extended = extend(text, conf.from_documents([document(*labels)]))
+    extended = extend(text, config_of([document(*labels)]))
     assert set(conf.loads(extended).labels("entities")) == {*before, *labels}
     lines = iter(extended.split("\n"))
     assert all(line in lines for line in text.split("\n"))

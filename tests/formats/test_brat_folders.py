@@ -19,6 +19,7 @@ from spanloom.document import (
 )
 from spanloom.errors import FormatError, StorageError
 from spanloom.formats.brat import conf, folder, read, write
+from spanloom.formats.brat.conf_from_documents import config_of
 from spanloom.formats.brat.save import save
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -118,7 +119,7 @@ def test_a_configuration_is_made_from_documents():
         "pos", (Span("T4", "nsubj:pass", ((0, 1),)),), attributes=(Attribute("A3", "x", "T4"),)
     )
     words = Layer("words", (Span("T5", "w", ((0, 1),)),))
-    config = conf.from_documents([Document("abc", (main, pos, words)), Document("", ())])
+    config = config_of([Document("abc", (main, pos, words)), Document("", ())])
     assert conf.dumps(config) == (
         "[entities]\nP\nQ\npos__nsubj_x3a_pass\n\n"
         "[relations]\nlikes\tArg1:P|Q, Arg2:Q\n"
@@ -131,7 +132,7 @@ def test_a_configuration_is_made_from_documents():
 
 def test_golden_types_are_all_in_the_configuration_made_from_them(golden):
     documents = [each.document for each in folder.read_all(golden("brat") / "tutorials")]
-    config = conf.from_documents(documents)
+    config = config_of(documents)
     assert conf.loads(conf.dumps(config)) == config
     kinds = {"relations": "relations", "events": "events", "attributes": "attributes"}
     for document in documents:

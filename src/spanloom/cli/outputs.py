@@ -191,7 +191,7 @@ def configure(documents: Iterable[Document], out: Path, source: Path | None = No
 
     It is that of the folder ``source``, if it has one, with the types that it lacks.
     """
-    from spanloom.formats.brat import conf
+    from spanloom.formats.brat.conf_from_documents import config_of
 
     count = 0
 
@@ -201,7 +201,7 @@ def configure(documents: Iterable[Document], out: Path, source: Path | None = No
             count += 1
             yield document
 
-    write_configuration(conf.from_documents(count_documents()), count, out, source)
+    write_configuration(config_of(count_documents()), count, out, source)
 
 
 def write_configuration(config: "Config", count: int, out: Path, source: Path | None) -> None:

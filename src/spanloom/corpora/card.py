@@ -76,7 +76,6 @@ class Split(Options):
 
     source: str | tuple[str, ...] = Field(description="a source, or several one after the other")
     listed_in: Listed | None = None
-    not_listed_in: tuple[Listed, ...] = Field((), description="documents that none of these lists")
     include: tuple[str, ...] = Field((), description="documents of these names")
     exclude: tuple[str, ...] = Field((), description="documents of all names but these")
     limit: int | None = Field(None, ge=1, description="this many documents from the start")
@@ -105,11 +104,10 @@ class Split(Options):
 
 
 class Drop(Options):
-    """Spans to remove, with the annotations that refer to them."""
+    """Spans of some labels to remove, with the annotations that refer to them."""
 
     layer: str
-    labels: tuple[str, ...] = ()
-    lacking_attribute: str = Field("", description="those that lack this attribute")
+    labels: tuple[str, ...]
 
 
 class Derived(Options):

@@ -31,6 +31,7 @@ from spanloom.document import Document
 from spanloom.errors import DataError, StorageError
 from spanloom.file_lock import open_locked
 from spanloom.formats.brat import conf
+from spanloom.formats.brat.conf_from_documents import config_of
 from spanloom.formats.brat.save import inside
 from spanloom.formats.brat.write import parts, text_file
 from spanloom.tokenization import word_tokenizer, words_of
@@ -224,7 +225,7 @@ def _prepare_split(
                 progress(f"{split}: {number:,} documents")
             yield document
 
-    config = conf.dumps(conf.from_documents(write_documents()))
+    config = conf.dumps(config_of(write_documents()))
     (folder / conf.NAME).write_text(config, "utf-8")
     if not statistics.documents:
         raise DataError(f"{raw}: split {split} has no documents")

@@ -33,9 +33,7 @@ def needed_files(card: Card, raw: Path) -> dict[str, list[Path]]:
     The key "" holds the lists of names. Raises ``DataError`` for a missing file.
     """
     rules = card.splits.values()
-    lists = {
-        listed.file for rule in rules for listed in (rule.listed_in, *rule.not_listed_in) if listed
-    }
+    lists = {rule.listed_in.file for rule in rules if rule.listed_in is not None}
     advice = card.download_instructions or f"see {card.homepage}"
     by_source = {name: _with_sidecars(source, raw, advice) for name, source in card.sources.items()}
     return by_source | {"": sorted(raw / listed for listed in lists)}

@@ -37,11 +37,7 @@ def documents(card: Card, split: str, raw: Path, load: Callable[[str], Card]) ->
     """
     rule = card.splits[split]
     included = _included_names(rule, raw, split, load)
-    excluded = {
-        *rule.exclude,
-        *(name for listed in rule.not_listed_in for name in _listed_names(listed, raw)),
-        *_names_in(rule.names_not_in, raw, load),
-    }
+    excluded = {*rule.exclude, *_names_in(rule.names_not_in, raw, load)}
     candidates = (
         document
         for source in rule.source_names
@@ -262,16 +258,7 @@ def _derive(document: Document, name: str, rule: Derived) -> Layer:
 
 def _drop_spans(layer: Layer, rule: Drop) -> Layer:
     """Return a layer without the spans that a rule drops."""
-    with_attribute = {
-        attribute.target
-        for attribute in layer.attributes
-        if attribute.label == rule.lacking_attribute
-    }
-    dropped = {
-        span.id
-        for span in layer.spans
-        if span.label in rule.labels or (rule.lacking_attribute and span.id not in with_attribute)
-    }
+    dropped = {span.id for span in layer.spans if span.label in rule.labels}
     return without_annotations(layer, dropped)
 
 

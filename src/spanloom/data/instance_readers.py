@@ -155,11 +155,8 @@ class TextReader:
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
         text = _part(tokens, c, d)
         prompt = Prompt(tokens.tokens[a:b], tokens.pieces[a:b], of_document=a < b)
-        instance, sentence = (
-            _build_text_instance(document, text, prompt, limits),
-            tokens.sentence_at(c),
-        )
-        yield replace(instance, first_word=c, wants_cls=True, first_sentence=sentence)
+        instance = _build_text_instance(document, text, prompt, limits)
+        yield replace(instance, first_word=c, wants_cls=True)
 
     def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
         """Return 1 if the first of two texts is too long."""
@@ -276,7 +273,6 @@ class ChoiceReader:
                 prompt,
                 wants_cls=True,
                 choices=bounds,
-                first_sentence=tokens.sentence_at(a),
                 corpus=tokens.corpus,
             )
 

@@ -1,10 +1,8 @@
 """Documents as instances: what a task reads at once, with the way back to characters."""
 
 import sys
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from random import Random
 
 import numpy as np
@@ -50,10 +48,9 @@ class Instance:
     are not part of the document. ``wants_cls`` asks for the vector of ``[CLS]``. ``query`` is the
     index of the document's query that ``prompt`` asks. If a long sentence is read in parts,
     ``sentence_splits`` has the words that begin all parts but the first, and ``window_context`` the
-    pieces of the same sentence that are read before and after each window. ``first_sentence`` is
-    the index of the first word's sentence among the document's ``full_sentences``. ``corpus`` is
-    the part of a joined corpus that the document comes from, "" if that is not known. Pre-training
-    may mask the words of ``maskable`` at once (bounds in all words, prompt included), and learns
+    pieces of the same sentence that are read before and after each window. ``corpus`` is the
+    part of a joined corpus that the document comes from, "" if that is not known. Pre-training may
+    mask the words of ``maskable`` at once (bounds in all words, prompt included), and learns
     whether the text ``is_next`` to its prompt.
     """
 
@@ -70,7 +67,6 @@ class Instance:
     choices: tuple[Bounds, ...] = ()
     sentence_splits: frozenset[int] = frozenset()
     window_context: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = ()
-    first_sentence: int = 0
     corpus: str = ""
     maskable: tuple[Bounds, ...] = ()
     is_next: bool = True
@@ -106,11 +102,6 @@ class TokenizedDocument:
     def full_sentences(self) -> tuple[Bounds, ...]:
         """The sentences of the text, long ones as a whole."""
         return long_sentences.merge_parts(self.sentences, self.sentence_splits)
-
-    def sentence_at(self, word: int) -> int:
-        """Return the index among ``full_sentences`` of the sentence of a word; 0 without any."""
-        sentence = bisect_right(self.sentences, word, key=itemgetter(0)) - 1
-        return max(0, sentence - sum(split <= word for split in self.sentence_splits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +214,6 @@ def build_instance(
         tokens.pieces[a:b],
         sentences,
         word_windows,
-        first_sentence=tokens.sentence_at(a),
         corpus=tokens.corpus,
     )
     if not tokens.sentence_splits:

@@ -63,15 +63,6 @@ class _Place(NamedTuple):
     chain: tuple[tuple[_Pointer, ...], ...]
 
 
-class _Row(NamedTuple):
-    """A line: tree and leaf of the predicate, its roleset, and places with roles."""
-
-    tree: int
-    leaf: int
-    roleset: str
-    places: tuple[_Place, ...]
-
-
 class _TreeIndex:
     """Find the words of a tree's constituents by pointers, and pointers by words."""
 

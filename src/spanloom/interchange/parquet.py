@@ -12,7 +12,6 @@ from spanloom.document import Document
 from spanloom.errors import FormatError, PackageMissing
 from spanloom.interchange.datasets import STANDOFF, read_rows, storable
 
-SUFFIX = ".parquet"
 _TEXT = "text"
 _COLUMNS = ("name", _TEXT, STANDOFF)  # no others are read: images, times that Python has not
 _GROUP_ROWS = 1024  # a group of rows is written at once: so many, or fewer if they are large

@@ -30,11 +30,6 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLE.sub(" ", lowered).split())
 
 
-def overlap(gold: str, predicted: str) -> float:
-    """Return the F1 of both bags of words; if one is empty, 1 if the other is too, else 0."""
-    return _normalized_overlap(normalize_answer(gold), normalize_answer(predicted))
-
-
 def shared_words(gold: str, predicted: str) -> float:
     """Return the F1 of the words of two normalised texts; 0.0 if they share none."""
     if gold == predicted:
@@ -47,8 +42,8 @@ def shared_words(gold: str, predicted: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def _normalized_overlap(gold: str, predicted: str) -> float:
-    """Return ``overlap`` of normalised texts."""
+def _overlap(gold: str, predicted: str) -> float:
+    """Return the F1 of the words of two normalised texts; 1.0 if both are empty."""
     return shared_words(gold, predicted) if gold and predicted else float(gold == predicted)
 
 
@@ -65,7 +60,7 @@ def score_answer(gold: Sequence[str], predicted: str) -> Answered:
     """Compare an answer ("" for none) with the alternatives, ignoring those without words."""
     alternatives = list(filter(None, map(normalize_answer, gold))) or [""]
     answer = normalize_answer(predicted)
-    best = max(_normalized_overlap(text, answer) for text in alternatives)
+    best = max(_overlap(text, answer) for text in alternatives)
     return Answered(bool(gold), float(answer in alternatives), best)
 
 

@@ -88,17 +88,6 @@ class TagGold:
 
 
 @dataclass(frozen=True, slots=True)
-class TagTargets:
-    """One tag id per word of a batch."""
-
-    tags: Int[Tensor, " word"]
-
-    def to(self, device: torch.device) -> "TagTargets":
-        """Return the same targets on another device."""
-        return TagTargets(self.tags.to(device))
-
-
-@dataclass(frozen=True, slots=True)
 class SequenceTaggingTask(WordTask):
     """Spans of ``labels``, encoded by ``scheme``; ``sets`` are the head's labels, by scheme."""
 

@@ -24,9 +24,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from spanloom.document import Document
 from spanloom.errors import FormatError
-from spanloom.formats.brat.conf_from_documents import SECTIONS, Config, Entry, Role, config_of
+from spanloom.formats.brat.conf_from_documents import SECTIONS, Config, Entry, Role
 from spanloom.formats.brat.read import read_text_file
 
 NAME = "annotation.conf"
@@ -101,11 +100,6 @@ def find(folder: Path, root: Path) -> Path | None:
 def load(path: Path, *, encoding: str = "utf-8") -> Config:
     """Read and parse a configuration file; raises ``FormatError``."""
     return loads(read_text_file(path, encoding), str(path))
-
-
-def from_documents(documents: Iterable[Document]) -> Config:
-    """Return the configuration with all types, roles and values of the documents, sorted."""
-    return config_of(documents)
 
 
 @dataclass(frozen=True, slots=True)
