@@ -19,9 +19,9 @@ from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
 from spanloom.errors import ModelError, StorageError
 
 
-def fill(target: Path, word: str, *, replace: bool = True) -> None:
+def fill(target: Path, word: str) -> None:
     """Write a folder all of whose files hold one word."""
-    with write_folder(target, replace=replace) as staging:
+    with write_folder(target) as staging:
         write_file(staging / "model.safetensors", word.encode() * 3)
         (staging / "tokenizer").mkdir()
         (staging / "tokenizer" / "vocab.json").write_text(word)
@@ -164,7 +164,7 @@ def test_a_missing_parent_and_a_bad_name_are_told(tmp_path):
         write_file(tmp_path / "none" / "a", b"")
     with (
         pytest.raises(StorageError, match="no folder"),
-        write_folder(tmp_path / "none" / "m", replace=False),
+        write_folder(tmp_path / "none" / "m"),
     ):
         pytest.fail("not reached")
     for name in ("", "..", "/"):
@@ -176,7 +176,7 @@ def test_an_error_in_the_block_leaves_everything_as_it_was(tmp_path):
     fill(tmp_path / "model", "old")
 
     def stop():
-        with write_folder(tmp_path / "model", replace=True) as staging:
+        with write_folder(tmp_path / "model") as staging:
             (staging / "half").write_text("x")
             raise KeyboardInterrupt
 
@@ -189,9 +189,7 @@ def test_an_error_in_the_block_leaves_everything_as_it_was(tmp_path):
 def test_only_an_own_folder_is_replaced(tmp_path):
     target = tmp_path / "model"
     target.mkdir()
-    fill(target, "into an empty folder", replace=False)
-    with pytest.raises(StorageError, match="already there"):
-        fill(target, "new", replace=False)
+    fill(target, "into an empty folder")
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("years of work")
     with pytest.raises(StorageError, match=r"no manifest\.json"):
@@ -206,9 +204,9 @@ def test_only_an_own_folder_is_replaced(tmp_path):
 
 def test_what_could_not_be_verified_is_not_written(tmp_path):
     for bad in ("weights.bin", "back\\slash"):
-        with pytest.raises(StorageError), write_folder(tmp_path / "m", replace=False) as staging:
+        with pytest.raises(StorageError), write_folder(tmp_path / "m") as staging:
             (staging / bad).write_text("x")
-    with pytest.raises(StorageError), write_folder(tmp_path / "m", replace=False) as staging:
+    with pytest.raises(StorageError), write_folder(tmp_path / "m") as staging:
         (staging / "link").symlink_to("/etc/hostname")
     assert os.listdir(tmp_path) == []
 
@@ -247,7 +245,7 @@ def test_writers_at_once_leave_one_whole_result(tmp_path, monkeypatch):
 def test_a_living_writer_is_not_swept_and_neighbours_are_not_touched(tmp_path):
     other = tmp_path / ".model-2.staging-1-aa"
     other.mkdir()
-    with write_folder(tmp_path / "model", replace=True) as staging:
+    with write_folder(tmp_path / "model") as staging:
         fill(tmp_path / "model", "meanwhile")
         (staging / "a").write_text("later")
     assert list(verify_folder(tmp_path / "model")) == ["a"]
@@ -269,7 +267,7 @@ NAME = st.text("abc.- é", min_size=1, max_size=6).filter(
 @given(files=st.dictionaries(NAME, st.binary(max_size=20), min_size=1, max_size=4), data=st.data())
 def test_verify_returns_what_was_written_and_sees_any_flipped_bit(tmp_path, files, data):
     target = tmp_path / "model"
-    with write_folder(target, replace=True) as staging:
+    with write_folder(target) as staging:
         (staging / "sub").mkdir()
         for name, content in files.items():
             write_file(staging / "sub" / name, content)
@@ -384,12 +382,6 @@ def test_too_many_files_and_no_folder_are_refused(tmp_path, monkeypatch):
         verify_folder(tmp_path / "model")
     with pytest.raises(ModelError, match="cannot be read: No such file"):
         verify_folder(tmp_path / "none")
-
-
-def test_allowed_files_may_stand_beside(tmp_path):
-    fill(tmp_path / "model", "old")
-    (tmp_path / "model" / "notes.txt").write_text("mine")
-    assert "notes.txt" not in verify_folder(tmp_path / "model", allowed={"notes.txt"})
 
 
 def test_pipes_devices_and_links_to_open_files_are_not_replaced(tmp_path):

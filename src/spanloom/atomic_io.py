@@ -15,7 +15,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -64,20 +64,19 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 @contextmanager
-def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
+def write_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; at the end it becomes ``target``, with a manifest.
 
-    If the block raises, the staging folder is deleted and ``target`` is unchanged. An empty
-    ``target`` counts as none; any other needs ``replace``, and must itself have a manifest, so that
-    no folder of another origin is deleted. Raises ``StorageError``, also for an ``OSError`` of the
-    block.
+    If the block raises, the staging folder is deleted and ``target`` is unchanged. A ``target``
+    that exists is replaced if it is empty or has a manifest; a folder of another origin is never
+    deleted. Raises ``StorageError``, also for an ``OSError`` of the block.
     """
     staging = _hidden_sibling(target, f"staging-{_unique_suffix()}")
     _delete_leftovers(target)
     with report_os_errors(target):
         recover(target)
         with _lock(target.parent):  # another writer may be between its two renames
-            _check_target(target, replace=replace)
+            _check_target(target)
     with ExitStack() as undo:
         with report_os_errors(target):
             _make_locked(staging, undo)
@@ -86,7 +85,7 @@ def write_folder(target: Path, *, replace: bool) -> Iterator[Path]:
             yield staging
             write_file(staging / MANIFEST, _manifest(staging))
             _flush_tree(staging)
-            _swap(staging, target, replace=replace)
+            _swap(staging, target)
     _delete_leftovers(target)  # after the lock has ended, which protects the replaced folder
 
 
@@ -105,14 +104,12 @@ def recover(target: Path) -> None:
             flush(target.parent)
 
 
-def verify_folder(
-    folder: Path, *, allowed: Collection[str] = (), blobs: Path | None = None
-) -> dict[str, Path]:
+def verify_folder(folder: Path, *, blobs: Path | None = None) -> dict[str, Path]:
     """Check ``folder`` against its manifest and return its files by name (relative, posix).
 
-    All files except those in ``allowed`` must be listed, regular, and of the listed size and
-    SHA-256; links and names of pickled files are refused. Links to files directly in ``blobs``, the
-    folder of a download cache, are accepted. Raises ``ModelError``, and the errors of ``recover``.
+    All files must be listed, regular, and of the listed size and SHA-256; links and names of
+    pickled files are refused. Links to files directly in ``blobs``, the folder of a download cache,
+    are accepted. Raises ``ModelError``, and the errors of ``recover``.
     """
     recover(folder)
     try:
@@ -122,7 +119,7 @@ def verify_folder(
             _check_file(folder, paths, name, size, digest)
     except OSError as error:
         raise ModelError(f"{folder}: cannot be read: {error.strerror or error}") from error
-    extra = sorted(set(paths) - set(listed) - {MANIFEST, *allowed})
+    extra = sorted(set(paths) - set(listed) - {MANIFEST})
     if extra:
         raise ModelError(f"{folder}: {extra[0]!r} is not listed in {MANIFEST}; it was added later")
     return {name: paths[name] for name in listed}
@@ -222,25 +219,21 @@ def _require_safe(name: str) -> str:
     return name
 
 
-def _check_target(target: Path, *, replace: bool) -> None:
+def _check_target(target: Path) -> None:
     """Raise ``StorageError`` if ``target`` exists and must not be replaced."""
     if not os.path.lexists(target):
         return
     if target.is_symlink() or not target.is_dir():
         raise StorageError(f"{target}: expected a folder or nothing, something else is there")
-    if not any(target.iterdir()):
-        return
-    if not replace:
-        raise StorageError(f"{target}: already there; choose another name or ask to replace it")
-    if not (target / MANIFEST).is_file():
+    if any(target.iterdir()) and not (target / MANIFEST).is_file():
         raise StorageError(f"{target}: not replaced, for it has no {MANIFEST}: not written by us")
 
 
-def _swap(staging: Path, target: Path, *, replace: bool) -> None:
+def _swap(staging: Path, target: Path) -> None:
     """Rename ``staging`` to ``target``; an existing folder is renamed first."""
     replaced = _hidden_sibling(target, f"old-{_unique_suffix()}")
     with _lock(target.parent):
-        _check_target(target, replace=replace)
+        _check_target(target)
         if target.exists():
             os.rename(target, replaced)
         with ExitStack() as undo:

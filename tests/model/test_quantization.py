@@ -90,7 +90,7 @@ def rewritten(out, place, change):
     """A sealed copy of a model with other weights."""
     weights = load_file(out / serialization.WEIGHTS)
     change(weights)
-    with write_folder(place, replace=False) as staging:
+    with write_folder(place) as staging:
         for path in out.iterdir():
             if path.name not in (serialization.WEIGHTS, "manifest.json"):
                 (staging / path.name).write_bytes(path.read_bytes())

@@ -17,14 +17,12 @@ from spanloom.document import Document, Layer, Relation, Span
 TREE, TAGS = "dependency", "upos"
 
 
-def spans_headed_by(
-    document: Document, layer: str, tags: Collection[str], tag_layer: str = TAGS, tree: str = TREE
-) -> frozenset[str]:
-    """Return the ids of the spans of ``layer`` that have a head with one of these tags."""
-    words = sorted(document[tree].spans, key=lambda word: word.start)
+def spans_headed_by(document: Document, layer: str, tags: Collection[str]) -> frozenset[str]:
+    """Return the ids of the spans of ``layer`` that have a head with one of these UPOS tags."""
+    words = sorted(document[TREE].spans, key=lambda word: word.start)
     starts = [word.start for word in words]
-    head_of = {relation.tail: relation.head for relation in document[tree].relations}
-    tagged = {span.start for span in document[tag_layer].spans if span.label in tags}
+    head_of = {relation.tail: relation.head for relation in document[TREE].relations}
+    tagged = {span.start for span in document[TAGS].spans if span.label in tags}
 
     def has_tagged_head(span: Span) -> bool:
         inside = {word.id: word for word in _words_of(span, words, starts)}

@@ -171,11 +171,8 @@ def write(
     log(f"written to {out}")
 
 
-def save_collection(documents: Iterable[Document], out: Path, source: Path | None = None) -> None:
-    """Save documents as brat files below ``out``, and annotation.conf if it is missing.
-
-    ``source`` is the folder that they come from, if they do.
-    """
+def save_collection(documents: Iterable[Document], out: Path) -> None:
+    """Save documents as brat files below ``out``, and annotation.conf if it is missing."""
     from spanloom.formats.brat.save import save
 
     def save_documents() -> Iterator[Document]:
@@ -183,7 +180,7 @@ def save_collection(documents: Iterable[Document], out: Path, source: Path | Non
             save(document, out)
             yield document
 
-    configure(save_documents(), out, source)
+    configure(save_documents(), out)
 
 
 def configure(documents: Iterable[Document], out: Path, source: Path | None = None) -> None:

@@ -109,7 +109,7 @@ def _save(key: str, reading: Reading) -> None:
     home, (documents, num_problems) = _home(key), reading
     home.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(home, ignore_errors=True)  # damaged, or another training has just made it
-    with write_folder(home, replace=True) as staging:
+    with write_folder(home) as staging:
         with gzip.open(staging / _LINES, "wb", compresslevel=1) as stream:
             for document in documents:
                 stream.write(jsonl.dumps([document]).encode())

@@ -226,7 +226,7 @@ def _merge(folder: Path, parts: Sequence[Path], dtype: type[np.integer]) -> None
     sizes = {name: [_shape(part, name)[0] for part in parts] for name in _ARRAYS}
     if not sum(sizes["pieces"]):
         raise DataError("text: expected some words, found none")
-    with write_folder(folder, replace=True) as staging:
+    with write_folder(folder) as staging:
         for name in _ARRAYS:
             shape = (sum(sizes[name]), *((2,) if name in ("documents", "spans") else ()))
             merged = open_memmap(staging / f"{name}.npy", "w+", dtypes[name], shape)

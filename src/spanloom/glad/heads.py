@@ -56,7 +56,7 @@ def prepare_heads(corpus: Path, out: Path, layer: str, parser: Parser) -> dict[s
     """
     counts: dict[str, dict[str, int]] = {}
     origins = {}
-    with write_folder(out, replace=True) as staging:
+    with write_folder(out) as staging:
         for split in folder.splits(corpus):
             documents = [
                 document

@@ -75,7 +75,7 @@ def save(model: Model, folder: Path, *, figures: Mapping[str, float]) -> None:
     """
     if model.compute.int8:
         raise ModelError(f"{folder}: a model loaded as int8 cannot be saved; load it as fp32")
-    with write_folder(folder, replace=True) as staging:
+    with write_folder(folder) as staging:
         weights = {k: v.detach().cpu().contiguous() for k, v in model.network.state_dict().items()}
         (staging / WEIGHTS).write_bytes(serialized(weights))
         text = recipes.dumps(model.recipe)
@@ -248,7 +248,7 @@ def copy(folder: Path, target: Path) -> None:
 @contextmanager
 def _copied(files: Mapping[str, Path], target: Path) -> Iterator[Path]:
     """Yield a copy of some files, to be changed; at the end it replaces ``target``."""
-    with write_folder(target, replace=True) as staging:
+    with write_folder(target) as staging:
         for name, path in files.items():
             shutil.copyfile(path, staging / name)
         yield staging

@@ -125,7 +125,7 @@ def save(
     average: EMA | None,
 ) -> None:
     """Write a checkpoint, replacing the one before."""
-    with write_folder(folder, replace=True) as staging:
+    with write_folder(folder) as staging:
         (staging / "network.safetensors").write_bytes(serialized(_contiguous(network.state_dict())))
         (staging / "optimiser.safetensors").write_bytes(serialized(_optimizer_state(optimizer)))
         if average is not None:

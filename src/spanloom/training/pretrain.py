@@ -151,7 +151,7 @@ def export(model: Model, out: Path) -> None:
         weights = named | masked_lm_weights.published(_head(model))
     else:
         config["architectures"] = [type(encoder).__name__]
-    with write_folder(out, replace=True) as staging:
+    with write_folder(out) as staging:
         (staging / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}
         (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
@@ -226,7 +226,7 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
             size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
             if size < vocab_size:
                 raise TrainingError(f"--vocab-size: the text has but {size} pieces")
-            with write_folder(folder, replace=True) as staging:
+            with write_folder(folder) as staging:
                 text = json.dumps({**config, "vocab_size": size, "pad_token_id": pieces.padding})
                 (staging / CONFIG).write_text(text, encoding="utf-8")
                 save_tokenizer(pieces, staging, plan.recipe.window)
