@@ -103,7 +103,7 @@ def test_nothing_before_or_between_files_is_passed_over():
         ('<layer rank="1" name="Verb"/>', "<label/>", 37, "expected <layer>, got label"),
         ('<layer rank="1" name="Verb"/>', "verb", 22, "expected no text in"),
         ('<corpus name="Notes"', '<corpora name="Notes"', 6, "not XML"),
-        ("http://framenet", "http://other", 3, "expected <fullTextAnnotation> of FrameNet"),
+        ("http://framenet", "http://other", 3, "icsi.berkeley.edu}fullTextAnnotation>, got"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(old, new, line, problem):

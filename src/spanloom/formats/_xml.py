@@ -1,7 +1,7 @@
 """Parse untrusted XML: no custom entities, no network, no external files; and escape text."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from lxml import etree
@@ -37,6 +37,43 @@ def parse_xml(text: str, path: str) -> Any:
     if root.getroottree().docinfo.doctype:
         raise FormatError(path, 1, "expected XML without a document type (<!DOCTYPE>)")
     return root
+
+
+def child_elements(element: Any, path: str, *tags: str, namespace: str = "") -> list[Any]:
+    """Return the child elements; raises ``FormatError`` for other tags, and for text."""
+    children = list(element)
+    for child in children:
+        is_element = isinstance(child.tag, str)
+        if not is_element or child.tag not in [namespace + tag for tag in tags]:
+            got = child.tag.removeprefix(namespace) if is_element else "a comment or instruction"
+            problem = f"expected <{'> or <'.join(tags)}>, got {got:.60}"
+            raise FormatError(path, child.sourceline, problem)
+    loose_text = "".join([element.text or "", *(child.tail or "" for child in children)]).strip()
+    if loose_text:
+        parent = element.tag.removeprefix(namespace)
+        problem = f"expected no text in <{parent}>, got {loose_text!r:.60}"
+        raise FormatError(path, element.sourceline, problem)
+    return children
+
+
+def check_element(
+    element: Any,
+    tag: str,
+    path: str,
+    known: Collection[str] | None = None,
+    *,
+    namespace: str = "",
+) -> None:
+    """Raise ``FormatError`` for another tag, or an attribute that is not ``known`` (None: all)."""
+    if element.tag != namespace + tag:
+        problem = f"expected <{namespace}{tag}>, got {element.tag!r:.60}"
+        raise FormatError(path, element.sourceline, problem)
+    for key in element.attrib if known is not None else ():
+        if key not in known:
+            problem = (
+                f"unknown attribute {key!r:.60} of <{tag}>; known: {', '.join(known) or 'none'}"
+            )
+            raise FormatError(path, element.sourceline, problem)
 
 
 def escape_text(text: str) -> str:

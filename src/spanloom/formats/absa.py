@@ -30,7 +30,13 @@ from spanloom.document import Document, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
-from spanloom.formats._xml import escape_text, parse_xml, quote_attribute
+from spanloom.formats._xml import (
+    check_element,
+    child_elements,
+    escape_text,
+    parse_xml,
+    quote_attribute,
+)
 
 CATEGORIES = "categories"
 POLARITY = "polarity"
@@ -45,9 +51,9 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
         return
     names = Names()
     root = parse_xml(text, path)
-    _check_element(root, "sentences", (), path)
-    for sentence in _children(root, path, "sentence"):
-        _check_element(sentence, "sentence", ("id",), path)
+    check_element(root, "sentences", path, ())
+    for sentence in child_elements(root, path, "sentence"):
+        check_element(sentence, "sentence", path, ("id",))
         yield _parse_document(sentence, names, path)
 
 
@@ -60,29 +66,29 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 def _parse_document(sentence: Any, names: Names, path: str) -> Document:
     """Return the document of a sentence."""
     builder = names.making(sentence.get("id", ""))
-    children = _children(sentence, path, "text", "aspectTerms", "aspectCategories")
+    children = child_elements(sentence, path, "text", "aspectTerms", "aspectCategories")
     tags = [child.tag for child in children]
     if tags[:1] != ["text"] or len(set(tags)) < len(tags):
         problem = "expected <text>, then at most one <aspectTerms> and one <aspectCategories>"
         raise FormatError(path, sentence.sourceline, f"{problem}, got {', '.join(tags) or 'none'}")
-    _check_element(children[0], "text", (), path, leaf=True)
+    _check_leaf(children[0], "text", path, ())
     text = children[0].text or ""
     builder.add_text(text)
     builder.layer(ASPECTS)
     for child in children[1:]:
         if child.tag == "aspectTerms":
-            for element in _children(child, path, "aspectTerm"):
+            for element in child_elements(child, path, "aspectTerm"):
                 _add_term(builder, element, text, path)
         else:
             builder.layer(CATEGORIES)
-            for element in _children(child, path, "aspectCategory"):
+            for element in child_elements(child, path, "aspectCategory"):
                 _add_category(builder, element, text, path)
     return builder.build()
 
 
 def _add_term(builder: DocumentBuilder, element: Any, text: str, path: str) -> None:
     """Add the span of a term."""
-    _check_element(element, "aspectTerm", ("term", POLARITY, "from", "to"), path, leaf=True)
+    _check_leaf(element, "aspectTerm", path, ("term", POLARITY, "from", "to"))
     start, end = (_parse_offset(element, key, path) for key in ("from", "to"))
     if not 0 <= start <= end <= len(text) or text[start:end] != element.get("term"):
         problem = f"expected the term {element.get('term')!r:.60} at {start}..{end}"
@@ -92,7 +98,7 @@ def _add_term(builder: DocumentBuilder, element: Any, text: str, path: str) -> N
 
 def _add_category(builder: DocumentBuilder, element: Any, text: str, path: str) -> None:
     """Add the span of a category, over the whole text."""
-    _check_element(element, "aspectCategory", ("category", POLARITY), path, leaf=True)
+    _check_leaf(element, "aspectCategory", path, ("category", POLARITY))
     span = builder.span(CATEGORIES, element.get("category", ""), (0, len(text)))
     if POLARITY in element.attrib:
         builder.attribute(CATEGORIES, POLARITY, span, element.get(POLARITY))
@@ -107,34 +113,10 @@ def _parse_offset(element: Any, key: str, path: str) -> int:
     return int(value)
 
 
-def _children(element: Any, path: str, *tags: str) -> list[Any]:
-    """Return the child elements; raises ``FormatError`` for other tags, and for text."""
-    children = list(element)
-    for child in children:
-        if child.tag not in tags:
-            got = child.tag if isinstance(child.tag, str) else "a comment or instruction"
-            problem = f"expected <{'> or <'.join(tags)}>, got {got:.60}"
-            raise FormatError(path, child.sourceline, problem)
-    loose_text = "".join([element.text or "", *(child.tail or "" for child in children)]).strip()
-    if loose_text:
-        problem = f"expected no text in <{element.tag}>, got {loose_text!r:.60}"
-        raise FormatError(path, element.sourceline, problem)
-    return children
-
-
-def _check_element(
-    element: Any, tag: str, keys: tuple[str, ...], path: str, *, leaf: bool = False
-) -> None:
-    """Raise ``FormatError`` for another tag or attribute, and for a child of a leaf."""
-    if element.tag != tag:
-        raise FormatError(path, element.sourceline, f"expected <{tag}>, got {element.tag!r:.60}")
-    for key in element.attrib:
-        if key not in keys:
-            problem = (
-                f"unknown attribute {key!r:.60} of <{tag}>; known: {', '.join(keys) or 'none'}"
-            )
-            raise FormatError(path, element.sourceline, problem)
-    if leaf and len(element):
+def _check_leaf(element: Any, tag: str, path: str, known: tuple[str, ...]) -> None:
+    """Raise ``FormatError`` for an element inside, and as ``check_element`` does."""
+    check_element(element, tag, path, known)
+    if len(element):
         raise FormatError(path, element.sourceline, f"expected no element in <{tag}>")
 
 

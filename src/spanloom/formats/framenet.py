@@ -52,7 +52,13 @@ from spanloom.formats._framenet import (
     same,
     set_of,
 )
-from spanloom.formats._xml import escape_text, parse_xml, quote_attribute
+from spanloom.formats._xml import (
+    check_element,
+    child_elements,
+    escape_text,
+    parse_xml,
+    quote_attribute,
+)
 from spanloom.tokenization import blank_words, line_sentences
 
 LAYER = "frames"
@@ -98,8 +104,8 @@ def _keep_line_ends(match: re.Match[str]) -> str:
 
 def _parse_document(root: Any, names: Names, path: str) -> Document:
     """Return the document of a file; raises ``FormatError``."""
-    _check_element(root, "fullTextAnnotation", path, {_SCHEMA})
-    children = list(_children(root, path, "header", "sentence"))
+    check_element(root, "fullTextAnnotation", path, (_SCHEMA,), namespace=_SPACE)
+    children = _children(root, path, "header", "sentence")
     if [child.tag for child in children[:1]] != [_SPACE + "header"]:
         raise FormatError(path, root.sourceline, "expected a <header> first")
     header = _parse_header(children[0], path)
@@ -109,7 +115,7 @@ def _parse_document(root: Any, names: Names, path: str) -> Document:
     builder.meta += header.items()
     builder.layer(LAYER)
     for child in children[1:]:
-        _check_element(child, "sentence", path)
+        check_element(child, "sentence", path, namespace=_SPACE)
         _add_sentence(builder, child, path)
     return builder.build()
 
@@ -118,7 +124,7 @@ def _parse_header(header: Any, path: str) -> XmlAttributes:
     """Return the attributes of corpus and document; raises ``FormatError``."""
     header_attributes: XmlAttributes = {}
     for tag in ("corpus", "document"):
-        children = list(_children(header, path, tag))
+        children = _children(header, path, tag)
         if len(children) != 1:
             raise FormatError(path, header.sourceline, f"expected one <{tag}>, got {len(children)}")
         header = children[0]
@@ -128,7 +134,7 @@ def _parse_header(header: Any, path: str) -> XmlAttributes:
 
 def _add_sentence(builder: DocumentBuilder, element: Any, path: str) -> None:
     """Add a sentence and its sets; raises ``FormatError``."""
-    children = list(_children(element, path, "text", "annotationSet"))
+    children = _children(element, path, "text", "annotationSet")
     if [child.tag for child in children[:1]] != [_SPACE + "text"] or len(children[0]):
         raise FormatError(path, element.sourceline, "expected a <text> first, without elements")
     text = children[0].text or ""
@@ -175,30 +181,9 @@ def _add_set(builder: DocumentBuilder, annotation_set: Set, start: int, end: int
     return target
 
 
-def _children(element: Any, path: str, *tags: str) -> Iterator[Any]:
-    """Yield the child elements; raises ``FormatError`` for other tags, and for text."""
-    texts = [element.text]
-    for child in element:
-        if child.tag not in [_SPACE + tag for tag in tags]:
-            got = str(child.tag).removeprefix(_SPACE) if isinstance(child.tag, str) else "a comment"
-            problem = f"expected <{'> or <'.join(tags)}>, got {got:.60}"
-            raise FormatError(path, child.sourceline, problem)
-        texts.append(child.tail)
-        yield child
-    if "".join(text or "" for text in texts).strip():
-        raise FormatError(path, element.sourceline, f"expected no text in {element.tag}")
-
-
-def _check_element(element: Any, tag: str, path: str, allowed: set[str] | None = None) -> None:
-    """Raise ``FormatError`` unless an element has this tag and only allowed attributes."""
-    if element.tag != _SPACE + tag:
-        problem = f"expected <{tag}> of FrameNet, got {element.tag!r:.60}"
-        raise FormatError(path, element.sourceline, problem)
-    unknown = [key for key in element.attrib if allowed is not None and key not in allowed]
-    if unknown:
-        raise FormatError(
-            path, element.sourceline, f"unknown attribute {unknown[0]!r:.60} of <{tag}>"
-        )
+def _children(element: Any, path: str, *tags: str) -> list[Any]:
+    """Return the child elements; raises ``FormatError`` for other tags, and for text."""
+    return child_elements(element, path, *tags, namespace=_SPACE)
 
 
 def _format_document(document: Document) -> Iterator[str]:

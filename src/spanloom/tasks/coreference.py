@@ -22,7 +22,7 @@ from spanloom.corpora.antecedent_reach import HORIZON, MAX_ANTECEDENTS, SPANS_PE
 from spanloom.data.instance_readers import InstanceReader, SegmentReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.decoding.span_selection import greedy_non_crossing
-from spanloom.document import MAIN, Document, Layer, Relation, Span
+from spanloom.document import MAIN, Document, Layer, Relation
 from spanloom.metrics.clusters import score
 from spanloom.nn.antecedents import AntecedentSearch
 from spanloom.nn.candidates import Pruner, ScoredSpans
@@ -48,7 +48,7 @@ from spanloom.tasks._span_parts import (
     head_parts,
 )
 from spanloom.tasks._span_relation import SpanRelationTask
-from spanloom.tasks._spans import SpanGold, collate_gold
+from spanloom.tasks._spans import SpanGold, collate_gold, number_spans
 from spanloom.tasks._vocabulary import (
     PairScorerOptions,
     SpanOptions,
@@ -68,12 +68,12 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            (
-                Span("T1", "mention", ((0, 3),)),
-                Span("T2", "mention", ((8, 11),)),
-                Span("T3", "mention", ((14, 17),)),
-                Span("T4", "mention", ((22, 25),)),
-                Span("T5", "mention", ((34, 37),)),
+            number_spans(
+                ("mention", 0, 3),
+                ("mention", 8, 11),
+                ("mention", 14, 17),
+                ("mention", 22, 25),
+                ("mention", 34, 37),
             ),
             (
                 Relation("R1", "coref", "T3", "T1"),

@@ -3,12 +3,13 @@
 from typing import Any
 
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
-from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.document import MAIN, Document, Layer
 from spanloom.nn.span_decoding import SpanPairDecoder
 from spanloom.tasks._base import TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._span_parts import head_parts, span_selector
 from spanloom.tasks._span_relation import SpanRelationTask
 from spanloom.tasks._span_shapes import infer_shaped_vocabulary, read_shapes, shaped_gold
+from spanloom.tasks._spans import number_spans
 from spanloom.tasks._vocabulary import LabeledSpanOptions, read_vocabulary
 
 _SAMPLE = Document(
@@ -16,10 +17,10 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            (
-                Span("T1", "person", ((0, 12),)),
-                Span("T2", "person", ((17, 20),)),
-                Span("T3", "place", ((24, 30),)),
+            number_spans(
+                ("person", 0, 12),
+                ("person", 17, 20),
+                ("place", 24, 30),
             ),
         ),
     ),

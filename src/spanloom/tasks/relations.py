@@ -21,7 +21,7 @@ from torch import Tensor
 
 from spanloom.annotation.removal import without_annotations
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
-from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation, Span
+from spanloom.document import MAIN, Argument, Document, Event, Layer, Relation
 from spanloom.errors import DataError
 from spanloom.metrics.counts import macro
 from spanloom.metrics.report import Report, score
@@ -50,6 +50,7 @@ from spanloom.tasks._span_shapes import (
     shaped_gold,
     written_relations,
 )
+from spanloom.tasks._spans import number_spans
 from spanloom.tasks._vocabulary import RelationOptions, Vocabulary, labels_of, read_vocabulary
 from spanloom.tensors import PredictedSpans
 
@@ -60,12 +61,12 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            (
-                Span("T1", "Action", ((0, 3),)),
-                Span("T2", "Modifier", ((8, 12),)),
-                Span("T3", "Reagent", ((13, 19),)),
-                Span("T4", "Action", ((22, 25),)),
-                Span("T5", "Amount", ((26, 30),)),
+            number_spans(
+                ("Action", 0, 3),
+                ("Modifier", 8, 12),
+                ("Reagent", 13, 19),
+                ("Action", 22, 25),
+                ("Amount", 26, 30),
             ),
             (Relation("R1", "Mod-Link", "T3", "T2"),),
             (

@@ -21,12 +21,12 @@ from spanloom.annotation.tag_schemes import OUTSIDE, SCHEMES, Plain, Scheme, Tag
 from spanloom.config.options import Options
 from spanloom.data.instance_readers import InstanceReader, SentenceReader
 from spanloom.data.instances import Instance, TokenizedDocument
-from spanloom.document import MAIN, Document, Layer, Span
+from spanloom.document import MAIN, Document, Layer
 from spanloom.nn.initialization import INITIALIZERS, Initialization
 from spanloom.nn.tags import Tagger, TagRules
 from spanloom.tasks._base import HeadInputSpec, Measure, TaskSetup, TaskType, TrainDocuments
 from spanloom.tasks._coverage import partial_coverage_notes
-from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, word_bounds
+from spanloom.tasks._spans import SPAN_ROW, InstancePrediction, Labels, number_spans, word_bounds
 from spanloom.tasks._tag_measure import TagMeasure
 from spanloom.tasks._word_task import SPAN_F1, WordTask
 from spanloom.tensors import Batch, HeadInputs, Losses
@@ -37,11 +37,11 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            (
-                Span("T1", "person", ((0, 12),)),
-                Span("T2", "person", ((17, 20),)),
-                Span("T3", "place", ((24, 30),)),
-                Span("T4", "place", ((46, 59),)),
+            number_spans(
+                ("person", 0, 12),
+                ("person", 17, 20),
+                ("place", 24, 30),
+                ("place", 46, 59),
             ),
         ),
     ),

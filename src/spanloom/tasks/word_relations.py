@@ -35,7 +35,7 @@ from spanloom.tasks._base import (
     TrainDocuments,
 )
 from spanloom.tasks._coverage import partial_coverage_notes
-from spanloom.tasks._spans import within
+from spanloom.tasks._spans import number_spans, within
 from spanloom.tensors import Batch, HeadInputs, Losses
 from spanloom.tokenization import Bounds
 
@@ -46,13 +46,13 @@ _SAMPLE = Document(
     (
         Layer(
             MAIN,
-            (
-                Span("T1", "Action", ((0, 3),)),
-                Span("T2", "Modifier", ((8, 12),)),
-                Span("T3", "Reagent", ((4, 19),)),
-                Span("T4", "Action", ((22, 25),)),
-                Span("T5", "Amount", ((26, 30),)),
-                Span("T6", "Reagent", ((31, 36),)),
+            number_spans(
+                ("Action", 0, 3),
+                ("Modifier", 8, 12),
+                ("Reagent", 4, 19),
+                ("Action", 22, 25),
+                ("Amount", 26, 30),
+                ("Reagent", 31, 36),
             ),
             (
                 Relation("R1", "Mod-Link", "T3", "T2"),
