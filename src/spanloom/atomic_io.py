@@ -63,6 +63,12 @@ def write_all(handle: int, data: bytes) -> None:
         remaining = remaining[os.write(handle, remaining) :]
 
 
+def sha256_of(path: Path | str) -> str:
+    """Return the SHA-256 (hex) of a file; raises ``OSError``."""
+    with open(path, "rb", buffering=0) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 @contextmanager
 def write_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; at the end it becomes ``target``, with a manifest.
@@ -132,7 +138,7 @@ def _check_file(folder: Path, paths: dict[str, Path], name: str, size: int, dige
     actual_size = paths[name].stat().st_size
     if actual_size != size:
         raise ModelError(f"{folder}: {name!r} has {actual_size} bytes, {MANIFEST} says {size}")
-    actual = _digest(paths[name])
+    actual = sha256_of(paths[name])
     if actual != digest:
         raise ModelError(f"{folder}: {name!r} has SHA-256 {actual}, {MANIFEST} says {digest}")
 
@@ -176,7 +182,7 @@ def _manifest(folder: Path) -> bytes:
     """Return the manifest of a staging folder: SHA-256 and size of all files, sorted by name."""
     try:
         files = {
-            _require_safe(name): {"sha256": _digest(path), "size": path.stat().st_size}
+            _require_safe(name): {"sha256": sha256_of(path), "size": path.stat().st_size}
             for name, path in sorted(_files(folder).items())
             if name != MANIFEST
         }
@@ -312,12 +318,6 @@ def _make_locked(folder: Path, locks: ExitStack) -> None:
         with suppress(FileNotFoundError):  # deleted before it was locked
             locks.enter_context(_lock(folder))
             return
-
-
-def _digest(path: Path) -> str:
-    """Return the SHA-256 (hex) of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _flush_tree(folder: Path) -> None:

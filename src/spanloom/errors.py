@@ -64,22 +64,21 @@ class LayerError(SpanloomError):
         super().__init__(f"{document}: no layer {layer!r}; layers there: {choices}")
 
 
-class FormatError(SpanloomError):
+class _FileError(SpanloomError):
+    """Something is wrong in a file, at a line if that is known."""
+
+    def __init__(self, path: str, line: int | None, problem: str) -> None:
+        location = path if line is None else f"{path}:{line}"
+        super().__init__(f"{location}: {problem}")
+        self.path, self.line, self.problem = path, line, problem
+
+
+class FormatError(_FileError):
     """A line of an input file breaks its format."""
 
-    def __init__(self, path: str, line: int | None, problem: str) -> None:
-        location = path if line is None else f"{path}:{line}"
-        super().__init__(f"{location}: {problem}")
-        self.path, self.line, self.problem = path, line, problem
 
-
-class RecipeError(SpanloomError):
+class RecipeError(_FileError):
     """A recipe cannot be used."""
-
-    def __init__(self, path: str, line: int | None, problem: str) -> None:
-        location = path if line is None else f"{path}:{line}"
-        super().__init__(f"{location}: {problem}")
-        self.path, self.line, self.problem = path, line, problem
 
 
 class DataError(SpanloomError):

@@ -10,7 +10,6 @@ beside it has a line per shard that is done, after a line that says what the wor
 A shard's file is complete before its line is written, so a complete line counts.
 """
 
-import hashlib
 import json
 import os
 import time
@@ -22,7 +21,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from spanloom.atomic_io import MANIFEST, report_os_errors, write_all, write_file
+from spanloom.atomic_io import MANIFEST, report_os_errors, sha256_of, write_all, write_file
 from spanloom.cli.destination import Destination, LocalDestination
 from spanloom.cli.shards import Fingerprint
 from spanloom.errors import StorageError
@@ -91,8 +90,7 @@ class Manifest:
         ``fingerprint`` is that of the input before it was read.
         """
         with report_os_errors(output):
-            with output.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = sha256_of(output)
             relative = output.relative_to(self.folder).as_posix()
             self.done[name] = DoneShard(
                 name,

@@ -1,7 +1,6 @@
 """The parts of a corpus that ``spanloom annotate -o OUT`` reads, and what each becomes."""
 
 import gzip
-import hashlib
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
+from spanloom.atomic_io import sha256_of
 from spanloom.cli.console import WrongUse, log
 from spanloom.cli.inputs import (
     SHARD_SUFFIXES,
@@ -228,8 +228,7 @@ def read_file(path: Path, name: str) -> Reader:
 def _hash(path: Path) -> str:
     """Return the SHA-256 of a file: hashing takes little beside annotating what it holds."""
     try:
-        with path.open("rb") as stream:
-            return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
+        return f"sha256:{sha256_of(path)}"
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from glob import escape
 from pathlib import Path
 
+from spanloom.atomic_io import sha256_of
 from spanloom.corpora.card import Card, Source
 from spanloom.errors import DataError
 from spanloom.formats import _files
@@ -74,8 +75,7 @@ def digest(paths: Sequence[Path], raw: Path) -> str:
     digest_of_all = hashlib.sha256()
     for path in paths:
         try:
-            with path.open("rb") as stream:
-                file_sum = hashlib.file_digest(stream, "sha256").hexdigest()
+            file_sum = sha256_of(path)
         except OSError as error:
             raise DataError(f"{path}: cannot be read: {error.strerror}") from error
         digest_of_all.update(f"{file_sum}  {path.relative_to(raw).as_posix()}\n".encode())

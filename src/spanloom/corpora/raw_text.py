@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from spanloom.atomic_io import sha256_of
 from spanloom.corpora import files
 from spanloom.corpora.bounded_lines import bounded_lines
 from spanloom.corpora.splits import find
@@ -59,8 +60,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
     for path in paths:
         for file in text_files(path):
             try:
-                with file.open("rb") as stream:
-                    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+                digest = sha256_of(file)
             except OSError as error:
                 raise DataError(f"{file}: cannot be read: {error.strerror}") from error
             total.update(f"{file.name} {digest}\n".encode())

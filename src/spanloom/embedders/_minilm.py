@@ -1,11 +1,11 @@
 """The encoder that recipes call ``minilm``: its source, licence and files."""
 
-import hashlib
 import importlib.util
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from spanloom.atomic_io import sha256_of
 from spanloom.errors import ModelError
 
 NAME = "minilm"
@@ -52,8 +52,7 @@ def check_files(folder: Path) -> None:
     """Raise ``ModelError`` for a file that differs; run once per process and folder."""
     for name, expected in SHA256.items():
         try:
-            with (folder / name).open("rb") as stream:
-                sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+            sha256 = sha256_of(folder / name)
         except OSError as error:
             raise ModelError(f"{folder / name}: cannot be read: {error.strerror}") from error
         if sha256 != expected:

@@ -1,12 +1,14 @@
 """What formats of annotation tools share: classes of whole texts, numbers and JSON in meta."""
 
+import json
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from spanloom.document import Fragment
 from spanloom.errors import FormatError
 from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._json import parse_json
+from spanloom.formats._json import a_number, parse_json
 
 # as JSON has it; Python may be set to refuse more digits than 640
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
@@ -30,6 +32,18 @@ def whole_text(text: str) -> Fragment:
     """Return the bounds of a text without the blanks at its ends."""
     start = len(text) - len(text.lstrip())
     return start, max(start, len(text.rstrip()))
+
+
+def bounds_within(text: str, start: Any, end: Any) -> Fragment:
+    """Return two parsed numbers as bounds; raises ``ValueError`` unless they are in the text."""
+    if not 0 <= a_number(start) <= a_number(end) <= len(text):
+        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
+    return start, end
+
+
+def add_meta(builder: DocumentBuilder, entries: Iterable[tuple[str, Any]]) -> None:
+    """Keep values in meta, as JSON."""
+    builder.meta += [(key, json.dumps(value, ensure_ascii=False)) for key, value in entries]
 
 
 def add_class(builder: DocumentBuilder, layer: str, label: str, text: str) -> None:

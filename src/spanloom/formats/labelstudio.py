@@ -24,13 +24,19 @@ from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
-from spanloom.formats._annotated_texts import INTEGER, add_class, json_or_none, whole_text
+from spanloom.formats._annotated_texts import (
+    INTEGER,
+    add_class,
+    add_meta,
+    bounds_within,
+    json_or_none,
+    whole_text,
+)
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import ID, DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
     JsonObject,
     a_list,
-    a_number,
     a_string,
     an_object,
     elements,
@@ -69,10 +75,8 @@ def _build_document(task: JsonObject, count: int, names: Names) -> Document:
     key = _text_key(data, results or [])
     text = a_string(data[key])
     builder.add_text(text)
-    for name, value in data.items():
-        if name != key:
-            meta_key = DATA_ID if name == ID else name
-            builder.meta.append((meta_key, json.dumps(value, ensure_ascii=False)))
+    others = ((name, value) for name, value in data.items() if name != key)
+    add_meta(builder, ((DATA_ID if name == ID else name, value) for name, value in others))
     if key != TEXT:
         builder.meta.append((TEXT_KEY, key))
     if results is not None:
@@ -123,7 +127,7 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
             for choice in choices:
                 add_class(builder, layer, choice, text)
     if choice_layers:
-        builder.meta.append((CHOICE_LAYERS, json.dumps([*choice_layers], ensure_ascii=False)))
+        add_meta(builder, [(CHOICE_LAYERS, [*choice_layers])])
 
 
 def _layer_and_value(entry: JsonObject) -> tuple[str, JsonObject]:
@@ -136,9 +140,7 @@ def _layer_and_value(entry: JsonObject) -> tuple[str, JsonObject]:
 
 def _bounds(text: str, value: JsonObject) -> tuple[int, int]:
     """Return the bounds of a region; raises ``ValueError`` unless they are in the text."""
-    start, end = a_number(value_of(value, "start")), a_number(value_of(value, "end"))
-    if not 0 <= start <= end <= len(text):
-        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
+    start, end = bounds_within(text, value_of(value, "start"), value_of(value, "end"))
     if "text" in value and text[start:end] != a_string(value["text"]):
         actual, given = text[start:end], value["text"]
         raise ValueError(f"expected the text {actual!r:.60} of {start}..{end}, got {given!r:.60}")

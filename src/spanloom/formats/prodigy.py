@@ -21,7 +21,13 @@ from collections.abc import Iterable, Iterator
 
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Fragment, Layer, Relation, Span
-from spanloom.formats._annotated_texts import add_class, json_or_none, whole_text
+from spanloom.formats._annotated_texts import (
+    add_class,
+    add_meta,
+    bounds_within,
+    json_or_none,
+    whole_text,
+)
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
 from spanloom.formats._json import (
@@ -69,9 +75,7 @@ def _build_document(record: JsonObject, builder: DocumentBuilder) -> Document:
     if record.get("answer", _ACCEPTED) == _ACCEPTED:
         known = set(_KEYS)
         _add_annotations(builder, text, tokens, record)
-    for key, value in record.items():
-        if key not in known:
-            builder.meta.append((key, json.dumps(value, ensure_ascii=False)))
+    add_meta(builder, ((key, value) for key, value in record.items() if key not in known))
     return builder.build()
 
 
@@ -105,10 +109,7 @@ def _add_annotations(
 
 def _bounds(text: str, entry: JsonObject) -> Fragment:
     """Return the bounds of a token or span; raises ``ValueError`` unless they are in the text."""
-    start, end = a_number(value_of(entry, "start")), a_number(value_of(entry, "end"))
-    if not 0 <= start <= end <= len(text):
-        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
-    return start, end
+    return bounds_within(text, value_of(entry, "start"), value_of(entry, "end"))
 
 
 def _end_bounds(text: str, tokens: list[Fragment], entry: JsonObject, key: str) -> Fragment:

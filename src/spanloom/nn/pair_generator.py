@@ -65,12 +65,7 @@ class PairGenerator:
                 end = torch.minimum(end, start + self.max_antecedents)
         if head_mask is not None:
             end = torch.where(head_mask, end, start)
-        for pairs in _iter_pairs(start, end - start, chunk_size):
-            yield (
-                pairs
-                if self.antecedents_only or self.self_pairs
-                else pairs[pairs[:, 0] != pairs[:, 1]]
-            )
+        yield from self._iter_pairs(start, end - start, chunk_size)
 
     def _near(
         self,
@@ -99,13 +94,18 @@ class PairGenerator:
             if self.max_antecedents is not None:
                 start = torch.maximum(start, tail - self.max_antecedents)
             end = tail
-        for pairs in _iter_pairs(start, end - start, chunk_size):
-            kept = (
-                pairs
-                if self.antecedents_only or self.self_pairs
-                else pairs[pairs[:, 0] != pairs[:, 1]]
-            )
-            yield kept.flip(1)
+        for pairs in self._iter_pairs(start, end - start, chunk_size):
+            yield pairs.flip(1)
+
+    def _iter_pairs(
+        self, start: Int[Tensor, " span"], count: Int[Tensor, " span"], chunk_size: int
+    ) -> Iterator[Int[Tensor, "_ 2"]]:
+        """Yield each span with the ``count`` spans from ``start``, with itself if that is asked."""
+        for pairs in _iter_pairs(start, count, chunk_size):
+            if self.antecedents_only or self.self_pairs:
+                yield pairs
+            else:
+                yield pairs[pairs[:, 0] != pairs[:, 1]]
 
 
 def match_pairs(

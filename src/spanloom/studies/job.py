@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from spanloom.atomic_io import sha256_of
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
@@ -149,9 +150,7 @@ def data_hash(path: Path) -> str:
     digest = hashlib.sha256()
     files = sorted(_files(path, (), frozenset())) if path.is_dir() else [((".",), str(path))]
     for parts, file in files:
-        with open(file, "rb", buffering=0) as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        digest.update(f"{'/'.join(parts)}\0{content}\n".encode())
+        digest.update(f"{'/'.join(parts)}\0{sha256_of(file)}\n".encode())
     return digest.hexdigest()
 
 

@@ -148,10 +148,11 @@ class GoldSpans:
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
         """Return labels of spans, and of relations if any are learnt, that train did not have."""
         scheme = collect(layers)
+        known = {part for label in vocabulary.spans for part in self.label_parts(label)}
         labels: set[str] = set()
         for layer in layers:
             spans, relations = project(layer, scheme)
-            labels |= {span.label for span in spans} - {*vocabulary.spans, UNKNOWN_LABEL}
+            labels |= {span.label for span in spans} - known - {UNKNOWN_LABEL}
             if vocabulary.relations:
                 labels |= {relation.label for relation in relations} - {*vocabulary.relations}
         return labels

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from spanloom.annotation import attributes
-from spanloom.annotation.events import EventScheme, collect, flatten, project, with_division
+from spanloom.annotation.events import EventScheme, collect, flatten, with_division
 from spanloom.annotation.fragments import NEXT, join_fragments, split_fragments
 from spanloom.annotation.label_sets import (
     LabelOwners,
@@ -20,7 +20,6 @@ from spanloom.annotation.label_sets import (
     label_set,
     split_labels,
 )
-from spanloom.annotation.partial_labels import UNKNOWN_LABEL
 from spanloom.document import Layer
 from spanloom.tasks._base import NewId, TrainDocuments
 from spanloom.tasks._span_parts import GoldSpans, prepare_layers
@@ -88,18 +87,6 @@ class ShapedSpans(GoldSpans):
     def label_parts(self, label: str) -> Sequence[str]:
         """Return the labels that a learnt label stands for."""
         return label_set(label)
-
-    def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
-        """Return labels of spans, and of relations if any are learnt, that train did not have."""
-        scheme = collect(layers)
-        known = {part for label in vocabulary.spans for part in label_set(label)}
-        labels: set[str] = set()
-        for layer in layers:
-            spans, relations = project(layer, scheme)
-            labels |= {span.label for span in spans} - known - {UNKNOWN_LABEL}
-            if vocabulary.relations:
-                labels |= {relation.label for relation in relations} - {*vocabulary.relations}
-        return labels
 
 
 def infer_shaped_vocabulary(
