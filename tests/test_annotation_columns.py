@@ -107,6 +107,12 @@ def test_ids_that_only_look_like_those_of_columns_are_free(annotation_id):
     assert Document(TEXT, (Layer("a", span_columns()), other)).has_layer("b")
 
 
+def test_a_layer_that_is_absent_may_be_asked_for_as_an_empty_one():
+    document = Document(TEXT, (Layer("a", span_columns()),))
+    assert document.layer_or_empty("a") is document["a"]
+    assert document.layer_or_empty("b") == Layer("b")
+
+
 @st.composite
 def _layers(draw):
     """Layers of spans, as objects or columns; few numbers, so that ids are often taken."""

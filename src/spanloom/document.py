@@ -323,6 +323,10 @@ class Document:
         """Return whether the document has that layer, even an empty one."""
         return any(candidate.name == layer for candidate in self.layers)
 
+    def layer_or_empty(self, layer: str) -> Layer:
+        """Return the layer of that name, an empty one if there is none."""
+        return self[layer] if self.has_layer(layer) else Layer(layer)
+
     def __getitem__(self, layer: str) -> Layer:
         """Return the layer of that name; raises ``LayerError`` if there is none."""
         for candidate in self.layers:

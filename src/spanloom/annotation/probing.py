@@ -86,15 +86,13 @@ def sentences(document: Document, tokens: Tokenization) -> Iterator[Sentence]:
 
 def _tags(document: Document) -> dict[int, str]:
     """Return the tag of the word that starts at each offset."""
-    spans = document["xpos"].spans if document.has_layer("xpos") else ()
+    spans = document.layer_or_empty("xpos").spans
     return {span.start: span.label for span in spans}
 
 
 def _heads(document: Document) -> dict[int, tuple[int, str]]:
     """Return where the head of the word at each offset starts, and the relation."""
-    if not document.has_layer("dependency"):
-        return {}
-    tree = document["dependency"]
+    tree = document.layer_or_empty("dependency")
     start_of = {span.id: span.start for span in tree.spans}
     return {
         start_of[relation.tail]: (start_of[relation.head], relation.label)
@@ -105,7 +103,7 @@ def _heads(document: Document) -> dict[int, tuple[int, str]]:
 def _nodes(document: Document) -> dict[int, list[Node]]:
     """Return the constituents that start at each offset, in the order of the layer."""
     nodes: dict[int, list[Node]] = {}
-    spans = document["constituency"].spans if document.has_layer("constituency") else ()
+    spans = document.layer_or_empty("constituency").spans
     for span in spans:
         if span.start < span.end:
             nodes.setdefault(span.start, []).append((span.start, span.end, span.label))

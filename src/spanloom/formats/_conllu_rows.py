@@ -163,7 +163,7 @@ def places_of(view: WordView) -> list[tuple[int, int]]:
 def attributes_of(document: Document, layer: str) -> Mapping[str, list[Attribute]]:
     """Return a layer's attributes by target."""
     by_target: dict[str, list[Attribute]] = {}
-    for attribute in document[layer].attributes if document.has_layer(layer) else ():
+    for attribute in document.layer_or_empty(layer).attributes:
         by_target.setdefault(attribute.target, []).append(attribute)
     return by_target
 

@@ -51,7 +51,7 @@ def _brackets_by_sentence(view: WordView) -> list[list[Bracket]]:
     ]
     rows = {start: row for row, (start, _) in enumerate(view.words.words)}
     number = 0
-    for span in view.document[LAYER].spans if view.document.has_layer(LAYER) else ():
+    for span in view.document.layer_or_empty(LAYER).spans:
         bounds = view.exact_words(span)
         if bounds is not None:
             number = sentence_of_row[bounds[0]]

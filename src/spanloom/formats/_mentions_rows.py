@@ -80,7 +80,7 @@ def _mentions(document: Document, fields: Sequence[str]) -> list[_SpanMention]:
     groups, new_groups = _name_groups(document, "" if fields[0] == GROUPS[0] else "e")
     for layer in (ENTITIES, COREFERENCE, NAMED):
         attributes = attributes_of(document, layer)
-        for span in document[layer].spans if document.has_layer(layer) else ():
+        for span in document.layer_or_empty(layer).spans:
             candidates = by_fragments.setdefault(tuple(sorted(span.fragments)), [])
             matching = (
                 candidate

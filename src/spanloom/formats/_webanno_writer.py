@@ -231,7 +231,7 @@ def _sentences(document: Document) -> list[tuple[str, list[tuple[int, int]]]]:
     if not document.has_layer(WORDS):
         return []
     words = sorted({(w.start, w.end) for w in document[WORDS].spans if w.start < w.end})
-    given = document[SENTENCES].spans if document.has_layer(SENTENCES) else ()
+    given = document.layer_or_empty(SENTENCES).spans
     spans = sorted(given, key=lambda span: span.start)
     starts = [span.start for span in spans]
     by_sentence: dict[int, list[tuple[int, int]]] = {}

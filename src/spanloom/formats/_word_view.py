@@ -55,7 +55,7 @@ class WordView:
         """Return the attributes of words by their row, or those of sentences by their number."""
         row_of_target = self.word_of_span if layer == WORDS else self.sentence_of_span
         by_row: dict[int, list[Attribute]] = {}
-        for attribute in self.document[layer].attributes if self.document.has_layer(layer) else ():
+        for attribute in self.document.layer_or_empty(layer).attributes:
             if attribute.target in row_of_target:
                 by_row.setdefault(row_of_target[attribute.target], []).append(attribute)
         return by_row
@@ -88,7 +88,7 @@ class WordView:
         """
         by_sentence: list[list[tuple[int, int, Span]]] = [[] for _ in self.words.sentences]
         unaligned: list[Span] = []
-        for span in self.document[layer].spans if self.document.has_layer(layer) else ():
+        for span in self.document.layer_or_empty(layer).spans:
             bounds = self.exact_words(span)
             if bounds is None:
                 unaligned.append(span)

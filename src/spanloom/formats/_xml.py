@@ -109,14 +109,13 @@ class About:
         """Collect them by span id."""
         self.attributes_of: dict[str, dict[str, str]] = {}
         self.order: dict[str, tuple[int, int]] = {}
-        if not document.has_layer(layer):
-            return
-        for attribute in document[layer].attributes:
+        annotated = document.layer_or_empty(layer)
+        for attribute in annotated.attributes:
             if attribute.value is not None:
                 self.attributes_of.setdefault(attribute.target, {}).setdefault(
                     attribute.label, attribute.value
                 )
-        for note in document[layer].notes:
+        for note in annotated.notes:
             if note.label == ORDER and _ORDER.fullmatch(note.text):
                 row, depth = note.text.split()
                 self.order[note.target] = int(row), int(depth)

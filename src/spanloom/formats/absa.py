@@ -21,7 +21,7 @@ layer ``categories`` has a span over the text for each, its polarity an attribut
 absent where the sentence has none. (Pontiki et al., 2014)
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from spanloom.annotation.aspects import ASPECTS, TERM
@@ -125,7 +125,7 @@ def _format_sentence(document: Document) -> Iterator[str]:
     yield f"    <sentence id={quote_attribute(id_in_file(document))}>"
     text = escape_text(document.text).replace("&gt;", ">")  # as the release has it
     yield f"        <text>{text.replace(']]>', ']]&gt;')}</text>"
-    terms = [span for span in _layer_spans(document, ASPECTS) if len(span.fragments) == 1]
+    terms = [span for span in document.layer_or_empty(ASPECTS).spans if len(span.fragments) == 1]
     if terms:
         yield "        <aspectTerms>"
         yield from (_format_term(document, span) for span in terms)
@@ -152,18 +152,13 @@ def _format_categories(document: Document) -> Iterator[str]:
         for attribute in document[CATEGORIES].attributes
         if attribute.label == POLARITY and attribute.value is not None
     }
-    for span in _layer_spans(document, CATEGORIES):
+    for span in document[CATEGORIES].spans:
         if span.fragments == ((0, len(document.text)),):
             polarity_attribute = (
                 f" polarity={quote_attribute(polarity[span.id])}" if span.id in polarity else ""
             )
             category = quote_attribute(span.label)
             yield f"            <aspectCategory category={category}{polarity_attribute}/>"
-
-
-def _layer_spans(document: Document, layer: str) -> Sequence[Span]:
-    """Return the spans of a layer, none where it is absent."""
-    return document[layer].spans if document.has_layer(layer) else ()
 
 
 def _sniff(head: str, name: str) -> bool:

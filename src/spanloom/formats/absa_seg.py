@@ -89,7 +89,7 @@ def _build_document(items: Sequence[_Item], names: Names, number: int) -> Docume
 def _format_document(document: Document) -> Iterator[str]:
     """Yield the lines of a document; line breaks become blanks."""
     text = re.sub(r"[\r\n]", " ", document.text)
-    for span in document[ASPECTS].spans if document.has_layer(ASPECTS) else ():
+    for span in document.layer_or_empty(ASPECTS).spans:
         before, after = text[: span.start], text[span.end :]
         sentence = before + _HOLE + after
         if len(span.fragments) == 1 and span.label in _NUMBER and sentence.count(_HOLE) == 1:

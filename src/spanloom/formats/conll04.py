@@ -170,7 +170,7 @@ def _relations_by_word(
     """Return the relations of each word, as label and other word."""
     last_words = {span.id: end - 1 for _, end, span in entities}
     relations: dict[int, list[tuple[str, int]]] = {}
-    for relation in document[LAYER].relations if document.has_layer(LAYER) else ():
+    for relation in document.layer_or_empty(LAYER).relations:
         has_valid_label = _LABELS.fullmatch(f"['{relation.label}']") and relation.label != NONE
         if has_valid_label and relation.head in last_words and relation.tail in last_words:
             relations.setdefault(last_words[relation.head], []).append(

@@ -19,7 +19,14 @@ from typing import Any
 
 from spanloom.config.options import Options
 from spanloom.document import Document, Layer, Span
-from spanloom.formats._annotated_texts import INTEGER, add_class, json_or_none, whole_text
+from spanloom.formats._annotated_texts import (
+    INTEGER,
+    add_class,
+    add_meta,
+    bounds_within,
+    json_or_none,
+    whole_text,
+)
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
@@ -72,7 +79,7 @@ def _build_document(record: JsonObject, count: int, names: Names, *, has_classes
     is_named = isinstance(raw_id, int | str) and not isinstance(raw_id, bool)
     builder = names.making(str(raw_id) if is_named else default_name(count))
     if "id" in record and type(raw_id) is not int:
-        builder.meta.append((RAW_ID, json.dumps(raw_id, ensure_ascii=False)))
+        add_meta(builder, [(RAW_ID, raw_id)])
     text = a_string(value_of(record, "text"))
     builder.add_text(text)
     if "label" in record:
@@ -83,9 +90,7 @@ def _build_document(record: JsonObject, count: int, names: Names, *, has_classes
     if "entities" in record:
         builder.meta.append((STYLE, LINKED))
         _add_entities(builder, text, record)
-    for key, value in record.items():
-        if key not in _KEYS:
-            builder.meta.append((key, json.dumps(value, ensure_ascii=False)))
+    add_meta(builder, ((key, value) for key, value in record.items() if key not in _KEYS))
     return builder.build()
 
 
@@ -97,7 +102,7 @@ def _add_label(builder: DocumentBuilder, text: str, label: Any) -> None:
     entry = a_list(label)
     if len(entry) != 3:
         raise ValueError(f"label: expected [START, END, LABEL] or a class, got {label!r:.60}")
-    bounds = _bounds(text, entry[0], entry[1])
+    bounds = bounds_within(text, entry[0], entry[1])
     builder.span(ENTITIES, a_string(entry[2]), bounds)
 
 
@@ -106,7 +111,8 @@ def _add_entities(builder: DocumentBuilder, text: str, record: JsonObject) -> No
     builder.layer(ENTITIES)
     span_of: dict[int, str] = {}
     for entity in map(an_object, a_list(record["entities"])):
-        bounds = _bounds(text, value_of(entity, "start_offset"), value_of(entity, "end_offset"))
+        offsets = (value_of(entity, key) for key in ("start_offset", "end_offset"))
+        bounds = bounds_within(text, *offsets)
         span = builder.span(ENTITIES, a_string(value_of(entity, "label")), bounds)
         entity_id = a_number(value_of(entity, "id"))
         if entity_id in span_of:
@@ -124,13 +130,6 @@ def _add_entities(builder: DocumentBuilder, text: str, record: JsonObject) -> No
         builder.note(ENTITIES, ID, link, str(a_number(value_of(relation, "id"))))
 
 
-def _bounds(text: str, start: Any, end: Any) -> tuple[int, int]:
-    """Return the bounds of a span; raises ``ValueError`` unless they are in the text."""
-    if not 0 <= a_number(start) <= a_number(end) <= len(text):
-        raise ValueError(f"expected bounds in 0..{len(text)}, got {start} and {end}")
-    return start, end
-
-
 def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
     """Return the record of a document; beside classes entities have a key of their own."""
     meta = dict(document.meta)
@@ -141,7 +140,7 @@ def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
     elif raw_id := json_or_none(meta.get(RAW_ID, "")):
         record["id"] = raw_id.value
     record["text"] = document.text
-    layer = document[ENTITIES] if document.has_layer(ENTITIES) else Layer(ENTITIES)
+    layer = document.layer_or_empty(ENTITIES)
     spans = [span for span in layer.spans if len(span.fragments) == 1]
     has_entities = document.has_layer(ENTITIES)
     if layer.relations or meta.get(STYLE) == LINKED or (has_entities and has_classes):

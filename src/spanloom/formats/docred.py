@@ -246,7 +246,7 @@ def _format_numbers(record: JsonObject, key: str) -> str:
 def _format_document(document: Document, options: DocREDOptions) -> JsonObject:
     """Return the record of a document."""
     view = WordView(document)
-    layer = document[ENTITIES] if document.has_layer(ENTITIES) else Layer(ENTITIES)
+    layer = document.layer_or_empty(ENTITIES)
     entities = _entities(view, layer)
     entity_of_span = {
         mention.span: number for number, entity in enumerate(entities) for mention in entity

@@ -33,7 +33,7 @@ from itertools import pairwise
 from typing import Any
 
 from spanloom.config.options import Options
-from spanloom.document import SENTENCES, Document, Layer, Relation, Span
+from spanloom.document import SENTENCES, Document, Relation, Span
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names
@@ -233,7 +233,7 @@ class _SetWriter:
 
     def __init__(self, document: Document, sentences: Sequence[Sentence]) -> None:
         """Group targets by sentence, relations and attributes by span."""
-        layer = document[LAYER] if document.has_layer(LAYER) else Layer(LAYER)
+        layer = document.layer_or_empty(LAYER)
         self.spans = {span.id: span for span in layer.spans}
         self.relations: dict[str, list[Relation]] = {}
         for relation in layer.relations:
@@ -310,7 +310,7 @@ class _SetWriter:
 def _by_sentence(document: Document, layer: str, starts: Sequence[int]) -> dict[int, list[Span]]:
     """Return the spans of a layer by the last sentence that starts before them."""
     spans: dict[int, list[Span]] = {}
-    for span in document[layer].spans if document.has_layer(layer) else ():
+    for span in document.layer_or_empty(layer).spans:
         spans.setdefault(bisect_right(starts, span.start) - 1, []).append(span)
     return spans
 

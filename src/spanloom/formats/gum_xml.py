@@ -265,7 +265,7 @@ class _TextWriter:
                     columns[attribute.label].setdefault(word, attribute.value)
         for layer in {*_TAG_LAYERS} & {*columns}:
             columns[layer] = {}
-            for span in self.document[layer].spans if self.document.has_layer(layer) else ():
+            for span in self.document.layer_or_empty(layer).spans:
                 bounds = self.view.exact_words(span)
                 if bounds is not None and bounds[1] - bounds[0] == 1:
                     columns[layer].setdefault(bounds[0], span.label)
@@ -298,7 +298,7 @@ class _TextWriter:
         """Yield the tags of links and markup that cover whole words or none."""
         for layer in (MARKUP, HYPERLINKS):
             about = About(self.document, layer)
-            for span in self.document[layer].spans if self.document.has_layer(layer) else ():
+            for span in self.document.layer_or_empty(layer).spans:
                 name = _LINK if layer == HYPERLINKS else span.label
                 is_valid = re.fullmatch(_NAME, name, re.ASCII) and _layer_of(name) == layer
                 bounds = self._word_bounds(span)

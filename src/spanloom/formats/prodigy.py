@@ -125,9 +125,7 @@ def _end_bounds(text: str, tokens: list[Fragment], entry: JsonObject, key: str) 
 def _format_document(document: Document) -> JsonObject:
     """Return the record of a document."""
     record: JsonObject = {"text": document.text}
-    words = (
-        [span.fragments[0] for span in document[WORDS].spans] if document.has_layer(WORDS) else []
-    )
+    words = [span.fragments[0] for span in document.layer_or_empty(WORDS).spans]
     if words:
         record["tokens"] = [
             {

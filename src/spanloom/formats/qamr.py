@@ -276,7 +276,7 @@ def _spans_by_query(document: Document, layer: str) -> dict[str, tuple[Span, ...
 def _annotator_attributes(document: Document, layer: str) -> dict[str, dict[str, str]]:
     """Return the writer and validator attributes of a layer's annotations, by their ids."""
     attributes: dict[str, dict[str, str]] = {}
-    for attribute in document[layer].attributes if document.has_layer(layer) else ():
+    for attribute in document.layer_or_empty(layer).attributes:
         if attribute.label == WRITER or _VALIDATOR_LABEL.fullmatch(attribute.label):
             attributes.setdefault(attribute.target, {}).setdefault(
                 attribute.label, attribute.value or ""

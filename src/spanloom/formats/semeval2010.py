@@ -161,7 +161,7 @@ def _add_comment(builder: DocumentBuilder, line: Line, path: str) -> None:
 
 def _format_item(document: Document, options: SemEval2010Options) -> Iterator[str]:
     """Yield the lines of a document."""
-    spans = document[LAYER].spans if document.has_layer(LAYER) else ()
+    spans = document.layer_or_empty(LAYER).spans
     ends: dict[str, Span] = {}
     for span in spans:
         if span.label in _ENDS and len(span.fragments) == 1:

@@ -102,7 +102,7 @@ def _relation_records(document: Document) -> Iterator[dict[str, Any]]:
     positions: dict[str, tuple[int, int, int, Span]] = {}  # sentence, first and last word
     for number, spans in enumerate(view.by_sentence(LAYER)[0]):
         positions |= {span.id: (number, start, end - 1, span) for start, end, span in spans}
-    for relation in document[LAYER].relations if document.has_layer(LAYER) else ():
+    for relation in document.layer_or_empty(LAYER).relations:
         if relation.head in positions and relation.tail in positions:
             head, tail = positions[relation.head], positions[relation.tail]
             if head[0] == tail[0]:

@@ -142,7 +142,7 @@ def _words(document: Document, text: str) -> Tokenization:
     """Return the tagged words if they are all of the text, else spaCy's words."""
     tokenizer = word_tokenizer("spacy", "punctuation")
     for name in _TAGS:
-        spans = document[name].spans if document.has_layer(name) else ()
+        spans = document.layer_or_empty(name).spans
         bounds = sorted((span.start, span.end) for span in spans)
         is_disjoint = all(left[1] <= right[0] for left, right in pairwise(bounds))
         covered = "".join(text[start:end] for start, end in bounds)

@@ -148,9 +148,7 @@ def _clusters(document: Document, name: str) -> Clusters:
 
     Two spans with the same bounds are one mention.
     """
-    if not document.has_layer(name):
-        return []
-    layer = document[name]
+    layer = document.layer_or_empty(name)
     bounds_of = {span.id: bounds(span) for span in layer.spans}
     clusters = [
         list(dict.fromkeys(bounds_of[span_id] for span_id in ids)) for ids in connected_spans(layer)

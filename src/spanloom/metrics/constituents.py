@@ -185,7 +185,7 @@ def word_brackets(
     """
     starts, ends = [start for start, _ in counted], [end for _, end in counted]
     first, last = {start for start, _ in words}, {end for _, end in words}
-    for span in document[layer].spans if document.has_layer(layer) else ():
+    for span in document.layer_or_empty(layer).spans:
         if span.label in _ROOTS:
             continue
         start, end = bisect_left(starts, span.start), bisect_right(ends, span.end)

@@ -159,7 +159,7 @@ def score(
     texts differ, and ``LayerError`` where no gold document has the layer.
     """
     matched = [_scorable_pair(*pair, layer) for pair in annotated_documents(gold, predicted, layer)]
-    sides = [(_layer_or_empty(a, layer), _layer_or_empty(b, layer)) for a, b in matched]
+    sides = [(a.layer_or_empty(layer), b.layer_or_empty(layer)) for a, b in matched]
     scheme = collect(side for pair in sides for side in pair)
     pairs = [_pair(a, b, layer, scheme) for a, b in matched]
 
@@ -186,14 +186,9 @@ def _scorable_pair(gold: Document, predicted: Document, layer: str) -> tuple[Doc
     """Return both documents without spans that the gold annotation cannot judge."""
     if annotated_labels(gold, layer) is None:
         return gold, predicted
-    gold_layer = scorable(gold, _layer_or_empty(gold, layer))
-    predicted_layer = scorable(gold, _layer_or_empty(predicted, layer))
+    gold_layer = scorable(gold, gold.layer_or_empty(layer))
+    predicted_layer = scorable(gold, predicted.layer_or_empty(layer))
     return gold.with_layer(gold_layer), predicted.with_layer(predicted_layer)
-
-
-def _layer_or_empty(document: Document, name: str) -> Layer:
-    """Return the document's layer, or an empty one."""
-    return document[name] if document.has_layer(name) else Layer(name)
 
 
 def annotated_documents(
@@ -252,7 +247,7 @@ def _check_same_text(gold: Document, predicted: Document) -> None:
 
 def _pair(gold: Document, predicted: Document, layer: str, scheme: EventScheme) -> _Pair:
     """Project both sides with one scheme and look up the ends of their relations."""
-    sides = _layer_or_empty(gold, layer), _layer_or_empty(predicted, layer)
+    sides = gold.layer_or_empty(layer), predicted.layer_or_empty(layer)
     side_triples = [
         spans.triples(project(side, scheme)[1], document.annotations())
         for document, side in zip((gold, predicted), sides, strict=True)

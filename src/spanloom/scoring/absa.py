@@ -67,7 +67,7 @@ def table(scores: Scores) -> str:
 
 def _terms(document: Document) -> list[Span]:
     """Return the aspect terms of a document."""
-    return [*document[ASPECTS].spans] if document.has_layer(ASPECTS) else []
+    return [*document.layer_or_empty(ASPECTS).spans]
 
 
 def _without_conflict(gold: list[Span], predicted: list[Span]) -> _SpanPair:

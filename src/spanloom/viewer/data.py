@@ -283,7 +283,7 @@ def _line_bounds(document: Document) -> Iterator[Fragment]:
         0,
         *(offset + 1 for offset, character in enumerate(text[:-1]) if character == "\n"),
     }
-    sentences = document[SENTENCES].spans if document.has_layer(SENTENCES) else ()
+    sentences = document.layer_or_empty(SENTENCES).spans
     sentence_starts = {span.start for span in sentences if span.start < len(text)}
     starts: list[int] = []
     for offset in sorted(line_starts | sentence_starts):
