@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanloom.annotation.word_index import WordIndex, WordSpan
+from spanloom.annotation.word_index import WordIndex, WordSpan, word_runs
 from spanloom.document import Span
 from spanloom.tokenization import Tokenization
 
@@ -43,3 +43,15 @@ def test_touched_words_equal_brute_force(start, width):
             owner[touched[0]],
             owner[touched[-1]],
         )
+
+
+def test_covered_words_are_whole_and_in_the_order_of_their_fragments():
+    index = WordIndex(WORDS)
+    assert index.covered_words([(5, 6), (0, 5)]) == (2, 0, 1)
+    assert index.covered_words([(3, 5), (7, 8)]) == ()
+    assert index.covered_words([(5, 5)]) == index.covered_words([(2, 3)]) == ()
+
+
+def test_runs_of_words():
+    assert word_runs([0, 1, 4, 3, 5, 6]) == [(0, 2), (4, 5), (3, 4), (5, 7)]
+    assert word_runs([]) == []

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from spanloom.annotation.tag_schemes import OUTSIDE
+from spanloom.annotation.word_index import WordIndex, word_runs
 from spanloom.document import Fragment, Layer, Note, Relation, Span
 from spanloom.errors import DocumentError
+from spanloom.tokenization import Tokenization
 
 PREDICATE, ARGUMENT = "predicate", "argument"  # labels of spans
 HEAD, INSIDE = "head", "inside"  # labels of notes, for a head or first tag that is not the default
@@ -115,9 +117,8 @@ def extractions(source: Layer, bounds: Sequence[Fragment]) -> dict[str, Extracti
 
     Spans that do not cover whole words are left out, and so are relations to or from them.
     """
-    starts = {start: word for word, (start, _) in enumerate(bounds)}
-    ends = {end: word for word, (_, end) in enumerate(bounds)}
-    words = {span.id: _covered_words(span, starts, ends) for span in source.spans}
+    index = WordIndex(Tokenization(bounds, ()))
+    words = {span.id: index.covered_words(sorted(span.fragments)) for span in source.spans}
     notes = {(note.label, note.target): note.text for note in source.notes}
     arguments: dict[str, list[Argument]] = {}
     for relation in source.relations:
@@ -143,20 +144,4 @@ def _by_role(argument: Argument) -> tuple[int, str, tuple[int, ...]]:
 
 def _fragments(words: Sequence[int], bounds: Sequence[Fragment]) -> tuple[Fragment, ...]:
     """Return the character fragments of words, one per run of adjacent words."""
-    runs: list[list[int]] = []
-    for word in words:
-        if runs and runs[-1][-1] + 1 == word:
-            runs[-1].append(word)
-        else:
-            runs.append([word])
-    return tuple((bounds[run[0]][0], bounds[run[-1]][1]) for run in runs)
-
-
-def _covered_words(span: Span, starts: dict[int, int], ends: dict[int, int]) -> tuple[int, ...]:
-    """Return the words that a span covers exactly, () if it does not cover whole words."""
-    words: list[int] = []
-    for start, end in sorted(span.fragments):
-        if start not in starts or end not in ends or start >= end:
-            return ()
-        words += range(starts[start], ends[end] + 1)
-    return tuple(words)
+    return tuple((bounds[first][0], bounds[end - 1][1]) for first, end in word_runs(words))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spanloom.document import Fragment, Span
-from spanloom.tokenization import Tokenization
+from spanloom.tokenization import Bounds, Tokenization
 
 _MAX_COMPARISONS = 250_000  # word pairs; above it, the quadratic search is skipped
 
@@ -51,6 +51,16 @@ class WordIndex:
         aligned = first < stop and self.starts[first] == start and self.ends[stop - 1] == end
         return WordSpan(first, stop, self._sentence(first), self._sentence(stop - 1), aligned)
 
+    def covered_words(self, fragments: Iterable[Fragment]) -> tuple[int, ...]:
+        """Return the words that fragments cover, in their order; none if one covers a part."""
+        covered: list[int] = []
+        for start, end in fragments:
+            first, stop = bisect_left(self.starts, start), bisect_right(self.ends, end)
+            if first >= stop or self.starts[first] != start or self.ends[stop - 1] != end:
+                return ()
+            covered += range(first, stop)
+        return tuple(covered)
+
     def in_different_parts(self, first: int, last: int) -> bool:
         """Return whether two words are in different parts of a long sentence."""
         return bisect_right(self.inner, last) > bisect_right(self.inner, first)
@@ -77,7 +87,7 @@ def find_words(text: str, words: Sequence[str]) -> list[Fragment] | None:
     return None if any(map(str.isalnum, text[end:])) else bounds
 
 
-def match_runs(words: Sequence[str], kept_words: Sequence[str]) -> list[tuple[int, int]] | None:
+def match_runs(words: Sequence[str], kept_words: Sequence[str]) -> list[Bounds] | None:
     """Return runs ``[start, end)`` of words that together are the kept words, in order.
 
     The number of runs is minimal, and of several such answers the earliest is returned; above
@@ -90,12 +100,17 @@ def match_runs(words: Sequence[str], kept_words: Sequence[str]) -> list[tuple[in
     is_too_long = len(words) * len(kept_words) > _MAX_COMPARISONS
     if not is_too_long:
         indices = _fewest_runs(words, kept_words)
-    runs: list[tuple[int, int]] = []
-    for index in indices:
-        if runs and runs[-1][1] == index:
-            runs[-1] = runs[-1][0], index + 1
+    return word_runs(indices)
+
+
+def word_runs(words: Iterable[int]) -> list[Bounds]:
+    """Return runs ``[start, end)`` of words that follow each other, in their order."""
+    runs: list[Bounds] = []
+    for word in words:
+        if runs and runs[-1][1] == word:
+            runs[-1] = runs[-1][0], word + 1
         else:
-            runs.append((index, index + 1))
+            runs.append((word, word + 1))
     return runs
 
 

@@ -80,6 +80,10 @@ class WordView:
             return None
         return word_span.first, word_span.end
 
+    def covered_words(self, span: Span) -> tuple[int, ...]:
+        """Return the words that the fragments of a span cover, none if one covers a part."""
+        return self._word_index.covered_words(span.fragments)
+
     def by_sentence(self, layer: str) -> tuple[list[list[tuple[int, int, Span]]], list[Span]]:
         """Return a layer's spans by sentence, and those that are not whole words of one sentence.
 

@@ -16,17 +16,17 @@ Only sentences with questions are documents, so only those are written back.
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, count, groupby
-from typing import NamedTuple
+from itertools import chain, count
 
 from spanloom.annotation.queries import ANSWER, QUERY, answers
+from spanloom.annotation.word_index import word_runs
 from spanloom.config.options import Options
-from spanloom.document import Document, Fragment, Query, Span
+from spanloom.document import Document, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
+from spanloom.formats._document_builder import DocumentBuilder, id_in_file
+from spanloom.formats._sentence_file import Row, begin_documents, distinct_id
 from spanloom.formats._text import Line, errors_at, lines
 from spanloom.formats._word_view import WordView
 
@@ -43,13 +43,6 @@ _FIRST_ROW = re.compile(
 )
 
 
-class _Row(NamedTuple):
-    """A row with its line."""
-
-    line: int
-    cells: list[str]
-
-
 def loads(
     text: str, *, sentences: str = "", path: str = "<string>", options: Options = Options()
 ) -> Iterator[Document]:
@@ -59,23 +52,16 @@ def loads(
     does not have, two questions of one worker and number.
     """
     words_of_sentence = _parse_sentences(sentences)
-    names = Names()
     rows = (
         _parse_row(line, path) for line in lines(text.removeprefix("\ufeff")) if line.text.strip()
     )
-    for sentence, sentence_rows in groupby(rows, lambda row: row.cells[0]):
-        first = next(sentence_rows)
-        if sentence not in words_of_sentence:
-            problem = f"expected the id of a sentence in {_SENTENCES_FILE}, got {sentence!r:.60}"
-            raise FormatError(path, first.line, problem)
-        builder = names.making(sentence)
-        builder.sentence(words_of_sentence[sentence])
+    for builder, sentence_rows in begin_documents(rows, words_of_sentence, _SENTENCES_FILE, path):
         builder.layer(LAYER)
         builder.layer(TARGETS)
-        for row in (first, *sentence_rows):
+        for row in sentence_rows:
             with errors_at(path, row.line):
                 _add_question(builder, row.cells)
-        with errors_at(path, row.line):
+        with errors_at(path, sentence_rows[-1].line):
             yield builder.build()
 
 
@@ -88,8 +74,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dic
         view = WordView(document)
         words = " ".join(map(_escape_word, view.tokens))
         name = _escape_cell(id_in_file(document)).lstrip("\ufeff") or "_"
-        while name == last_name or words_of_name.get(name, words) != words:
-            name += "~"
+        name = distinct_id(name, words, words_of_name, last_name)
         if words:
             words_of_name[name] = words
             document_rows = ["\t".join((name, *cells)) for cells in _format_questions(view)]
@@ -119,13 +104,13 @@ def _parse_sentences(text: str) -> dict[str, list[str]]:
     return words_of_sentence
 
 
-def _parse_row(line: Line, path: str) -> _Row:
+def _parse_row(line: Line, path: str) -> Row[list[str]]:
     """Return a row; raises ``FormatError`` for one that is too short."""
     cells = line.text.split("\t")
     if len(cells) < len(_COLUMNS):
         expected = f"expected {len(_COLUMNS)} columns or more ({', '.join(_COLUMNS)}, validators)"
         raise FormatError(path, line.number, f"{expected}, got {len(cells)}")
-    return _Row(line.number, cells)
+    return Row(line.number, cells[0], cells)
 
 
 def _add_question(builder: DocumentBuilder, cells: list[str]) -> None:
@@ -171,17 +156,9 @@ def _add_span(
     builder: DocumentBuilder, layer: str, label: str, query: str, words: tuple[int, ...]
 ) -> str | None:
     """Add a span of words that belongs to a query; return None for no words."""
-    fragments: list[Fragment] = []
-    previous = None
-    for word in words:
-        start, end = builder.char_bounds(word, word + 1)
-        if fragments and previous is not None and word == previous + 1:
-            fragments[-1] = (fragments[-1][0], end)
-        else:
-            fragments.append((start, end))
-        previous = word
-    if not fragments:
+    if not words:
         return None
+    fragments = (builder.char_bounds(first, end) for first, end in word_runs(words))
     span = builder.span(layer, label, *fragments)
     builder.attribute(layer, QUERY, span, query)
     return span
@@ -207,7 +184,7 @@ def _format_questions(view: WordView) -> Iterator[list[str]]:
     judgments_of = _annotator_attributes(document, TARGETS)
     for query, (targets, worker, number) in _parse_query_ids(document.queries, len(view.tokens)):
         target = [
-            word for span in target_spans[query.id][:1] for word in _covered_words(view, span)[:1]
+            word for span in target_spans[query.id][:1] for word in view.covered_words(span)[:1]
         ]
         judgments = {
             label: _escape_cell(value)
@@ -250,7 +227,7 @@ def _answer_cells(
     """Return the cells of writer and validators; answers without annotator take free cells."""
     cells = dict(judgments)
     for span in spans:
-        words = " ".join(map(str, _covered_words(view, span)))
+        words = " ".join(map(str, view.covered_words(span)))
         if not words:
             continue
         label, annotator = next(iter(annotators.get(span.id, {}).items()), ("", ""))
@@ -282,19 +259,6 @@ def _annotator_attributes(document: Document, layer: str) -> dict[str, dict[str,
                 attribute.label, attribute.value or ""
             )
     return attributes
-
-
-def _covered_words(view: WordView, span: Span) -> list[int]:
-    """Return the words of a span, by fragment; none if it does not cover whole words."""
-    covered: list[int] = []
-    for start, end in span.fragments:
-        first = bisect_left(view.words.words, (start, start))
-        last = bisect_left(view.words.words, (end, end))
-        words = view.words.words[first:last]
-        if not words or words[0][0] != start or words[-1][1] != end:
-            return []
-        covered += range(first, last)
-    return covered
 
 
 def _is_answer(cell: str) -> bool:

@@ -18,18 +18,16 @@ import csv
 import io
 import json
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
-from typing import NamedTuple
 
 from spanloom.annotation.queries import ANSWER, QUERY, answers
 from spanloom.config.options import Options
 from spanloom.document import Document, Query, Span
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
+from spanloom.formats._document_builder import DocumentBuilder, id_in_file
+from spanloom.formats._sentence_file import Row, begin_documents, distinct_id
 from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
 
@@ -50,13 +48,6 @@ _QUERY_ID = re.compile(r"([0-9]{1,9}):[0-9]{1,9}")
 _META = "question {}"  # in meta: the other cells of a row
 
 
-class _Row(NamedTuple):
-    """A row with its line."""
-
-    line: int
-    cells: dict[str, str]
-
-
 def loads(
     text: str, *, sentences: str = "", path: str = "<string>", options: Options = Options()
 ) -> Iterator[Document]:
@@ -66,24 +57,17 @@ def loads(
     does not have.
     """
     words_of = {
-        row.cells["qasrl_id"]: row.cells["tokens"].split()
+        row.sentence: row.cells["tokens"].split()
         for row in _rows(sentences, _SENTENCES_FILE, _SENTENCE_COLUMNS)
     }
-    names = Names()
-    for sentence, rows in groupby(_rows(text, path, _COLUMNS), lambda row: row.cells["qasrl_id"]):
-        first = next(rows)
-        if not words_of.get(sentence):
-            problem = f"expected the id of a sentence in {_SENTENCES_FILE}, got {sentence!r:.60}"
-            raise FormatError(path, first.line, problem)
-        builder = names.making(sentence)
-        words = words_of[sentence]
-        builder.sentence(words)
+    rows = _rows(text, path, _COLUMNS)
+    for builder, sentence_rows in begin_documents(rows, words_of, _SENTENCES_FILE, path):
         builder.layer(LAYER)
         num_questions: Counter[str] = Counter()
-        for row in (first, *rows):
+        for row in sentence_rows:
             with errors_at(path, row.line):
-                _add_question(builder, words, row.cells, num_questions)
-        with errors_at(path, row.line):
+                _add_question(builder, words_of[row.sentence], row.cells, num_questions)
+        with errors_at(path, sentence_rows[-1].line):
             yield builder.build()
 
 
@@ -97,9 +81,7 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> dic
         words = " ".join("".join(token.split()) or "_" for token in view.tokens)
         if not words:
             continue
-        name = id_in_file(document) or "_"
-        while name == last_name or words_of.get(name, words) != words:
-            name += "~"
+        name = distinct_id(id_in_file(document) or "_", words, words_of, last_name)
         words_of[name] = words
         document_rows = [(name, *cells) for cells in _format_questions(view)]
         rows += document_rows
@@ -113,7 +95,7 @@ def sniff(head: str, name: str) -> bool:
     return head.removeprefix("\ufeff").startswith(",".join(_COLUMNS[:3]))
 
 
-def _rows(text: str, path: str, columns: Sequence[str]) -> Iterator[_Row]:
+def _rows(text: str, path: str, columns: Sequence[str]) -> Iterator[Row[dict[str, str]]]:
     """Yield the rows after the first one, which names the columns; raises ``FormatError``."""
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     line = 1
@@ -126,7 +108,8 @@ def _rows(text: str, path: str, columns: Sequence[str]) -> Iterator[_Row]:
                 problem = f"expected {len(columns)} cells, got {len(cells)}"
                 raise FormatError(path, line, problem)
             if line > 1:
-                yield _Row(line, dict(zip(columns, cells, strict=True)))
+                by_column = dict(zip(columns, cells, strict=True))
+                yield Row(line, by_column["qasrl_id"], by_column)
             line = reader.line_num + 1
     except csv.Error as error:
         raise FormatError(path, line, str(error)) from error
@@ -197,13 +180,8 @@ def _other_cells(stored: str | None) -> dict[str, str]:
 
 def _words(view: WordView, span: Span) -> tuple[int, int] | None:
     """Return the words of a span in one piece; None if it does not cover whole words."""
-    bounds = view.words.words
-    first = bisect_left(bounds, (span.start, span.start))
-    last = bisect_left(bounds, (span.end, span.end))
-    if len(span.fragments) > 1 or first >= last:
-        return None
-    is_whole = bounds[first][0] == span.start and bounds[last - 1][1] == span.end
-    return (first, last) if is_whole else None
+    words = view.covered_words(span)
+    return (words[0], words[-1] + 1) if words and len(span.fragments) == 1 else None
 
 
 def _format_rows(rows: Iterable[Sequence[str]]) -> str:
