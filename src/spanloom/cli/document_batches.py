@@ -1,11 +1,11 @@
 """Batches of documents, which are read apart from each other: of a brat folder, of JSON lines."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
+from spanloom.batching import batch_by_size
 from spanloom.corpora.files import total_bytes
 from spanloom.document import Document
 from spanloom.errors import FormatError
@@ -15,8 +15,6 @@ from spanloom.formats.brat.folder import Collection, collect
 from spanloom.formats.brat.read import Reading, load
 from spanloom.formats.brat.read import files as brat_files
 from spanloom.workers.calls import Mapper
-
-T = TypeVar("T")
 
 BATCH_BYTES = 250_000  # of input; a tenth of a second's work or more
 Problems = tuple[Problem, ...]  # of one document
@@ -64,7 +62,7 @@ class LineBatch:
 
 def brat_batches(collection: Collection, encoding: str) -> Iterator[BratBatch]:
     """Yield the documents of a folder in batches."""
-    for batch in _cut(collection.documents, _count_bytes):
+    for batch in batch_by_size(collection.documents, _count_bytes, BATCH_BYTES):
         yield BratBatch(tuple(batch), encoding)
 
 
@@ -97,26 +95,12 @@ def line_batches(path: Path) -> Iterator[LineBatch]:
     first_line = first_document = 1
     try:
         with path.open("rb") as stream:
-            for lines in _cut(stream, len):
+            for lines in batch_by_size(stream, len, BATCH_BYTES):
                 yield LineBatch(path, tuple(lines), first_line, first_document)
                 first_line += len(lines)
                 first_document += sum(map(_has_document, lines))
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read: {error.strerror}") from error
-
-
-def _cut(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield items in lists of about ``BATCH_BYTES``, each of one item or more."""
-    batch: list[T] = []
-    size = 0
-    for item in items:
-        batch.append(item)
-        size += size_of(item)
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _count_bytes(document: tuple[str, Path]) -> int:

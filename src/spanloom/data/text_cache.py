@@ -24,6 +24,7 @@ from tokenizers import Tokenizer
 
 from spanloom.annotation.excerpt import clip
 from spanloom.atomic_io import recover, verify_folder, write_file, write_folder
+from spanloom.batching import batch_by_size
 from spanloom.config.tokenization import TokenizationSpec
 from spanloom.corpora import raw_text
 from spanloom.corpora.cache_dir import cache_dir
@@ -183,15 +184,7 @@ def _tools(spec: TokenizationSpec, state: _State) -> tuple[WordTokenizer, Subwor
 
 
 def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    chunk, size = list[Document](), 0
-    for document in documents:
-        chunk.append(document)
-        size += len(document.text)
-        if size >= _CHUNK:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
+    return batch_by_size(documents, lambda document: len(document.text), _CHUNK)
 
 
 def _build(folder: Path, encoder: _Encoder, num_processes: int) -> None:

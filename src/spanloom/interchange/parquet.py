@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
+from spanloom.batching import batch_by_size
 from spanloom.document import Document
 from spanloom.errors import FormatError, PackageMissing
 from spanloom.interchange.datasets import STANDOFF, read_rows, storable
@@ -61,7 +62,7 @@ def _opened(stream: IO[bytes], path: str) -> Iterator[Any]:
 def parquet_chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yield a Parquet file piece by piece; ``lines`` are documents as JSON lines.
 
-    Raises ``PackageMissing`` without pyarrow.
+    Groups of rows depend on nothing but the lines. Raises ``PackageMissing`` without pyarrow.
     """
     PackageMissing.check("writing Parquet", "parquet", "pyarrow")
     import pyarrow
@@ -70,24 +71,10 @@ def parquet_chunks(lines: Iterable[bytes]) -> Iterator[bytes]:
     schema = pyarrow.schema([(name, pyarrow.string()) for name in _COLUMNS])
     sink = _Sink()
     with pyarrow.parquet.ParquetWriter(pyarrow.PythonFile(sink, "w"), schema) as writer:
-        for group in _groups(lines):
+        for group in batch_by_size(lines, len, _GROUP_BYTES, _GROUP_ROWS):
             writer.write_table(pyarrow.table(_columns(group), schema))
             yield sink.take()
     yield sink.take()
-
-
-def _groups(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Yield the lines of each group of rows; these depend on nothing but the lines."""
-    group: list[bytes] = []
-    num_bytes = 0
-    for line in lines:
-        group.append(line)
-        num_bytes += len(line)
-        if len(group) == _GROUP_ROWS or num_bytes >= _GROUP_BYTES:
-            yield group
-            group, num_bytes = [], 0
-    if group:
-        yield group
 
 
 def _rows(batches: Iterable[Any], path: str) -> Iterator[dict[str, Any]]:
