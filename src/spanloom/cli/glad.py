@@ -1,7 +1,7 @@
 """``spanloom glad``: Open GLAD's datasets, runs and board."""
 
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,24 +60,19 @@ def prepare(
 
     Example: spanloom glad prepare wnut17 btc --raw downloads/ -o glad/
     """
-    from spanloom.cli.prepare_worker import OUTCOME, make_answerer, worker_command
+    from spanloom.cli.dataset_preparer import DatasetPreparer
     from spanloom.cli.worker_count import CORPUS_WORK, default_workers
     from spanloom.corpora import card as cards
-    from spanloom.workers.executors import Executor, InProcess, LocalWorkers
-    from spanloom.workers.ordered import in_order
+    from spanloom.corpora.call_worker import open_calls
+    from spanloom.workers.calls import map_here
 
     is_all = list(names) == [ALL]
     names = list(cards.names()) if is_all else list(dict.fromkeys(names))
     size = workers or default_workers(len(names), "cpu", CORPUS_WORK)
-    executor: Executor = (
-        InProcess(make_answerer(raw, out, ()))
-        if size == 1
-        else LocalWorkers(min(size, len(names)), worker_command(raw, out))
-    )
     prepared: dict[str, Prepared] = {}
-    with closing(executor):
-        answers = in_order(executor, (name.encode() for name in names))
-        for name, outcome in zip(names, map(OUTCOME.validate_json, answers), strict=True):
+    with nullcontext(map_here) if size == 1 else open_calls(min(size, len(names))) as mapper:
+        outcomes = mapper(DatasetPreparer(raw, out), names)
+        for name, outcome in zip(names, outcomes, strict=True):
             if outcome.prepared is not None:
                 prepared[name] = outcome.prepared
             elif is_all and outcome.is_missing:
