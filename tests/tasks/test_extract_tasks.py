@@ -360,7 +360,7 @@ def test_options_say_range_and_step():
     assert task.reader.reader.choices == ("0.0", "0.5", "1.0", "1.5", "2.0")
     (one,) = recalled(task, rated(9.0))
     assert classification_of(one, "main").value == 2
-    with pytest.raises(RecipeError, match="expected low below high"):
+    with pytest.raises(RecipeError, match="expected min below max, got min"):
         checked(NUMBER.options, {"min": 2, "max": 2}, SourceLocation())
     for options, told in (({"step": 1e-5}, "at most 200 steps"), ({"min": 20}, "20.0 and 9.0")):
         with pytest.raises(DataError, match=f"numbers of layer 'main': expected .*{told}"):

@@ -95,7 +95,7 @@ def test_given_spans_are_kept_as_they_are_and_get_the_relations():
 def test_given_spans_decide_which_words_make_pairs():
     task = make(KIND, [KIND.example], gold_spans=True)
     laid = lay(task, [KIND.example])
-    assert laid.targets.able.tolist() == [0, 2, 3, 5, 7, 8]
+    assert laid.targets.candidates.tolist() == [0, 2, 3, 5, 7, 8]
     made = head(task)
     with torch.no_grad():
         made.labels.bias.fill_(9.0)
@@ -179,7 +179,7 @@ def test_targets_are_gold_in_rows_of_the_batch(data, given_spans):
     ]
     found = [(place[i], place[j]) for i, j, _ in laid.targets.pairs.tolist()]
     assert sorted(found) == [((d, i), (d, j)) for d in (0, 1) for i, j in sorted(inside)]
-    assert laid.targets.able.tolist() == list(range(2 * words))
+    assert laid.targets.candidates.tolist() == list(range(2 * words))
 
 
 def test_gold_never_reaches_the_answer():
@@ -288,7 +288,7 @@ def test_sentences_without_relations_are_learnt_from_and_scored():
     gold = document("a b\nc d", ("X", "a"), ("Y", "b"), relations=[("r", "T1", "T2")])
     task = make(KIND, [gold])
     laid = lay(task, [gold])
-    assert laid.targets.able.tolist() == [0, 1, 2, 3]
+    assert laid.targets.candidates.tolist() == [0, 1, 2, 3]
     empty = Document("c d", (Layer("main"),), "e")
     pair = document("c d", ("word", "c"), ("word", "d"), relations=[("r", "T1", "T2")])
     wrong = replace(pair, name="e")

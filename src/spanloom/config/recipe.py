@@ -109,10 +109,10 @@ class Recipe(Options):
 
     def has_partial_labels(self, corpus: str) -> bool:
         """Return whether a joined corpus has parts in which not all labels were annotated."""
-        maps = [label_map.label_map for label_map in self.corpora[corpus]]
-        names = [None if label_map is None else frozenset(label_map.values()) for label_map in maps]
-        return len(set(names)) > 1 or any(
-            label_map is not None and None in label_map for label_map in names
+        maps = [part.label_map for part in self.corpora[corpus]]
+        label_sets = [None if names is None else frozenset(names.values()) for names in maps]
+        return len(set(label_sets)) > 1 or any(
+            labels is not None and None in labels for labels in label_sets
         )
 
     def at(self, *keys: str | int) -> SourceLocation:

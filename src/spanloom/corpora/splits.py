@@ -27,7 +27,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 def splits_of_name(name: str) -> tuple[str, ...]:
     """Return the splits that a name has words for, in the order train, dev, test.
 
-    >>> named("BioNLP-ST_2013_CG_devel_data")
+    >>> splits_of_name("BioNLP-ST_2013_CG_devel_data")
     ('dev',)
     """
     words = {_SPLIT_BY_WORD.get(word) for word in _WORD.findall(name.lower())}

@@ -108,10 +108,12 @@ def _stretch(gold: Placed, system: Placed, g: int, s: int) -> tuple[int, int, in
     """Return the start of the stretch around word g or s on both sides, then its end on both."""
     if gold.inside[g]:
         end = gold.ends[g]
-        s += not system.inside[s] and system.starts[s] < gold.starts[g]
+        if not system.inside[s] and system.starts[s] < gold.starts[g]:
+            s += 1
     else:
         end = system.ends[s]
-        g += gold.starts[g] < system.starts[s]
+        if gold.starts[g] < system.starts[s]:
+            g += 1
     start_g, start_s = g, s
     while gold.left_of(g, end) or system.left_of(s, end):
         if _next_is_gold(gold, system, g, s):

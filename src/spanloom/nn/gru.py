@@ -47,12 +47,12 @@ def _read_layer(
     mirror: Int[Tensor, " row"],
 ) -> Float[Tensor, "row out"]:
     """Return the states of both directions, whose weights are those of ``nn.GRU.all_weights``."""
-    of_input, of_state, input_bias, state_bias = zip(*weights, strict=True)
-    inputs = nn.functional.linear(vectors, torch.cat(of_input), torch.cat(input_bias))
+    input_weights, state_weights, input_biases, state_biases = zip(*weights, strict=True)
+    inputs = nn.functional.linear(vectors, torch.cat(input_weights), torch.cat(input_biases))
     forwards, backwards = inputs.chunk(2, dim=1)
     both = torch.stack((forwards, gather_rows(backwards, mirror)))
     apply: Any = _Steps.apply
-    states: Tensor = apply(both, torch.stack(of_state), torch.stack(state_bias), sizes)
+    states: Tensor = apply(both, torch.stack(state_weights), torch.stack(state_biases), sizes)
     return torch.cat((states[0], gather_rows(states[1], mirror)), dim=1)
 
 
@@ -70,24 +70,26 @@ class _Steps(torch.autograd.Function):
         """Return the state after each row."""
         hidden = weights.shape[2]
         gates = torch.empty_like(inputs)
-        states, before, of_state = (inputs.new_empty(2, inputs.shape[1], hidden) for _ in range(3))
+        states, previous, recurrent = (
+            inputs.new_empty(2, inputs.shape[1], hidden) for _ in range(3)
+        )
         state = inputs.new_zeros(2, sizes[0], hidden)
         end = 0
         for size in sizes:
             start, end = end, end + size
             state = state[:, :size]
-            before[:, start:end] = state
+            previous[:, start:end] = state
             product = torch.baddbmm(biases[:, None], state, weights.transpose(1, 2))
-            of_state[:, start:end] = product[..., 2 * hidden :]
-            switch, update, new = gates[:, start:end].split(hidden, dim=2)
-            for gate, column in ((switch, 0), (update, hidden)):
+            recurrent[:, start:end] = product[..., 2 * hidden :]
+            reset, update, candidate = gates[:, start:end].split(hidden, dim=2)
+            for gate, column in ((reset, 0), (update, hidden)):
                 columns = slice(column, column + hidden)
                 torch.add(product[..., columns], inputs[:, start:end, columns], out=gate)
                 gate.sigmoid_()
-            candidate = inputs[:, start:end, 2 * hidden :]
-            torch.addcmul(candidate, switch, of_state[:, start:end], out=new).tanh_()
-            state = torch.lerp(new, state, update, out=states[:, start:end])
-        ctx.save_for_backward(weights, gates, before, of_state)
+            candidate_inputs = inputs[:, start:end, 2 * hidden :]
+            torch.addcmul(candidate_inputs, reset, recurrent[:, start:end], out=candidate).tanh_()
+            state = torch.lerp(candidate, state, update, out=states[:, start:end])
+        ctx.save_for_backward(weights, gates, previous, recurrent)
         ctx.sizes = sizes
         return states
 
@@ -97,28 +99,28 @@ class _Steps(torch.autograd.Function):
         ctx: Any, gradient: Float[Tensor, "2 row hidden"]
     ) -> tuple[Tensor, Tensor, Tensor, None]:
         """Return the gradients of inputs, weights and biases."""
-        weights, gates, before, of_state = ctx.saved_tensors
+        weights, gates, previous, recurrent = ctx.saved_tensors
         hidden = weights.shape[2]
-        switch, update, new = gates.split(hidden, dim=2)
-        to_update = (before - new).mul_(update).mul_(1 - update)
-        to_new = (1 - update).mul_(1 - new * new)
-        to_switch = (of_state * switch).mul_(1 - switch)
-        of_gates = torch.empty_like(gates)
-        of_new = torch.empty_like(of_state)
-        carried = gradient[:, :0]
+        reset, update, candidate = gates.split(hidden, dim=2)
+        update_slope = (previous - candidate).mul_(update).mul_(1 - update)
+        candidate_slope = (1 - update).mul_(1 - candidate * candidate)
+        reset_slope = (recurrent * reset).mul_(1 - reset)
+        grad_gates = torch.empty_like(gates)
+        grad_candidate = torch.empty_like(recurrent)
+        grad_previous = gradient[:, :0]
         start = gradient.shape[1]
         for size in reversed(ctx.sizes):
             end, start = start, start - size
             rows = slice(start, end)
-            of_rows = gradient[:, rows].clone()
-            of_rows[:, : carried.shape[1]] += carried
-            product = of_gates[:, rows]
-            torch.mul(of_rows, to_new[:, rows], out=of_new[:, rows])
-            torch.mul(of_new[:, rows], to_switch[:, rows], out=product[..., :hidden])
-            torch.mul(of_rows, to_update[:, rows], out=product[..., hidden : 2 * hidden])
-            torch.mul(of_new[:, rows], switch[:, rows], out=product[..., 2 * hidden :])
-            carried = torch.baddbmm(of_rows * update[:, rows], product, weights)
-        of_weights = torch.bmm(of_gates.transpose(1, 2), before)
-        of_biases = of_gates.sum(1)
-        of_gates[..., 2 * hidden :] = of_new  # the inputs' part of n is not switched
-        return of_gates, of_weights, of_biases, None
+            grad_state = gradient[:, rows].clone()
+            grad_state[:, : grad_previous.shape[1]] += grad_previous
+            grad_step = grad_gates[:, rows]
+            torch.mul(grad_state, candidate_slope[:, rows], out=grad_candidate[:, rows])
+            torch.mul(grad_candidate[:, rows], reset_slope[:, rows], out=grad_step[..., :hidden])
+            torch.mul(grad_state, update_slope[:, rows], out=grad_step[..., hidden : 2 * hidden])
+            torch.mul(grad_candidate[:, rows], reset[:, rows], out=grad_step[..., 2 * hidden :])
+            grad_previous = torch.baddbmm(grad_state * update[:, rows], grad_step, weights)
+        grad_weights = torch.bmm(grad_gates.transpose(1, 2), previous)
+        grad_biases = grad_gates.sum(1)
+        grad_gates[..., 2 * hidden :] = grad_candidate  # no reset gate for the inputs' part
+        return grad_gates, grad_weights, grad_biases, None

@@ -193,7 +193,7 @@ def merge_vocabularies(collected: Sequence[Mapping[str, Any]]) -> dict[str, Any]
 
 def cls_vectors(vectors: HeadInputs) -> Float[Tensor, "instance dim"]:
     """Return the "[CLS]" vectors of the instances; the readers of these tasks request them."""
-    assert vectors.cls_vectors is not None, "units without openings: a reading that does not ask"
+    assert vectors.cls_vectors is not None, "no [CLS] vectors: the reader must set wants_cls"
     return vectors.cls_vectors
 
 

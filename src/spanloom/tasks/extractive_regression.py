@@ -76,7 +76,7 @@ class NumberOptions(SelectionOptions):
     @model_validator(mode="after")
     def _check_order(self) -> "NumberOptions":
         if self.min is not None and self.max is not None and self.min >= self.max:
-            raise ValueError(f"expected low below high ({self.max})")
+            raise ValueError(f"expected min below max, got min {self.min} and max {self.max}")
         if self.buckets is not None and (self.min is None or self.max is None or self.step):
             raise ValueError("expected min and max, and no step, beside buckets")
         return self

@@ -105,11 +105,11 @@ class PairTargets:
     """
 
     pairs: Int[Tensor, "relation 3"]
-    able: Int[Tensor, " able"]
+    candidates: Int[Tensor, " candidate"]
 
     def to(self, device: torch.device) -> "PairTargets":
         """Return the same targets on another device."""
-        return PairTargets(self.pairs.to(device), self.able.to(device))
+        return PairTargets(self.pairs.to(device), self.candidates.to(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class WordRelationsTask(LayerTask):
         """Return the binary cross-entropy of all labels of all pairs."""
         return {
             "relation": head.loss(
-                vectors.word_vectors, batch.sentences, targets.able, targets.pairs
+                vectors.word_vectors, batch.sentences, targets.candidates, targets.pairs
             )
         }
 
@@ -238,7 +238,9 @@ class WordRelationsTask(LayerTask):
     ) -> Iterator[list[Link]]:
         """Yield labels above the threshold, between all words or the last words of given spans."""
         words = vectors.word_vectors
-        candidates = torch.arange(len(words), device=words.device) if given is None else given.able
+        candidates = (
+            torch.arange(len(words), device=words.device) if given is None else given.candidates
+        )
         bases = list(accumulate((len(instance.tokens) for instance in instances), initial=0))
         links: list[list[Link]] = [[] for _ in instances]
         for part in head.best(
@@ -274,9 +276,8 @@ class WordRelationsTask(LayerTask):
             for head, tail, label, prob in sorted(links)
         ]
         layer = restore(spans, relations, scheme, self.layer, new_id)
-        return replace(
-            layer, relations=tuple(replace(span, id=new_id("R")) for span in layer.relations)
-        )
+        relations = [replace(relation, id=new_id("R")) for relation in layer.relations]
+        return replace(layer, relations=tuple(relations))
 
     def unseen_labels(self, documents: Sequence[Document]) -> set[str]:
         """Return labels of relations that train did not have."""

@@ -30,8 +30,8 @@ def freeze(network: nn.Module, names: Collection[str], rates: LearningRates) -> 
     below an encoder's first layer are frozen with it.
     """
     for name, parameter in network.named_parameters():
-        below = is_pretrained(name) or ".casing_embedding." in name
-        rate = rates.encoder if below else rates.task
+        is_encoder = is_pretrained(name) or ".casing_embedding." in name
+        rate = rates.encoder if is_encoder else rates.task
         parameter.requires_grad_(name in names and rate > 0)
         parameter.grad = None
 
@@ -47,8 +47,8 @@ def build_optimizer(network: nn.Module, stage: StageSpec) -> torch.optim.Adam:
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     depths = _depths(name for name, _ in network.named_parameters())
     for name, parameter in _named_trainable(network):
-        below = stage.lr.layerwise_decay ** depths.get(name, 0)
-        rate = stage.lr.encoder * below if is_pretrained(name) else stage.lr.task
+        encoder_rate = stage.lr.encoder * stage.lr.layerwise_decay ** depths.get(name, 0)
+        rate = encoder_rate if is_pretrained(name) else stage.lr.task
         decays = parameter.ndim > 1 and not name.startswith(_BY_TASK)
         decay = stage.weight_decay if decays else 0.0
         groups.setdefault((rate, decay), []).append(parameter)
@@ -70,8 +70,8 @@ def _depths(names: Iterable[str]) -> dict[str, int]:
         if is_pretrained(name):
             encoder, _, inside = name.partition(".encoder.")
             number = _LAYER.search(inside)
-            below = -1 if _BELOW.search(inside) else None
-            layers.setdefault(encoder, {})[name] = int(number[1]) if number else below
+            unnumbered = -1 if _BELOW.search(inside) else None
+            layers.setdefault(encoder, {})[name] = int(number[1]) if number else unnumbered
     depths: dict[str, int] = {}
     for layer_of in layers.values():
         top = max((layer for layer in layer_of.values() if layer is not None), default=0)
