@@ -68,12 +68,10 @@ def check_element(
     if element.tag != namespace + tag:
         problem = f"expected <{namespace}{tag}>, got {element.tag!r:.60}"
         raise FormatError(path, element.sourceline, problem)
-    for key in element.attrib if known is not None else ():
-        if key not in known:
-            problem = (
-                f"unknown attribute {key!r:.60} of <{tag}>; known: {', '.join(known) or 'none'}"
-            )
-            raise FormatError(path, element.sourceline, problem)
+    if known is not None and (unknown := [key for key in element.attrib if key not in known]):
+        choices = ", ".join(known) or "none"
+        problem = f"unknown attribute {unknown[0]!r:.60} of <{tag}>; known: {choices}"
+        raise FormatError(path, element.sourceline, problem)
 
 
 def escape_text(text: str) -> str:
