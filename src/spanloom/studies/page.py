@@ -9,7 +9,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 68rem; margin: 2rem auto
 h1, h2 { line-height: 1.2; } h2 { margin-top: 2.2rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #8884; }
-td.number { text-align: right; } .gain { white-space: nowrap; }
+td.number { text-align: right; } .score { white-space: nowrap; } .gain { min-width: 9em; }
 .higher { color: #0b62b0; } .lower { color: #b01c2e; }
 figure { margin: 1rem 0; overflow-x: auto; }
 figure svg { background: #fff; max-width: 100%; height: auto; }

@@ -157,22 +157,25 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
     """Return the table of all results."""
     baseline, control = _names_of_baselines(against)
     gain_head = f"gain over {baseline}" if against else "gain"
+    has_controls = any(r.control is not None for r in results)
+    control_head = (f"against {control}",) if has_controls else ()
     head = (
-        *("task", "condition", "metric", "score", gain_head, f"against {control}"),
+        *("task", "condition", "metric", "score", gain_head, *control_head),
         *("other metrics", "CPU minutes", "updates", "updates to equal"),
     )
     lines = []
     for r in results:
         gain, direction, updates_to_equal = "", "", None
-        again = "" if r.control is None else html.escape(format_gain(r.control))
+        control_gain = "" if r.control is None else html.escape(format_gain(r.control))
+        again = f'<td class="gain">{control_gain}</td>' if has_controls else ""
         if r.comparison is not None:
             gain, direction = format_gain(r.comparison), r.comparison.direction or ""
             updates_to_equal = r.comparison.updates_to_equal
         lines.append(
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
-            f"<td>{html.escape(r.metric)}</td><td>{format_score(r)}</td>"
+            f'<td>{html.escape(r.metric)}</td><td class="score">{format_score(r)}</td>'
             f'<td class="gain {direction}">{html.escape(gain)}</td>'
-            f'<td class="gain">{again}</td>'
+            f"{again}"
             f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{_rounded(r.best_updates)}</td>'
