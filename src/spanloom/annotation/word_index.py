@@ -45,21 +45,25 @@ class WordIndex:
 
     def locate(self, span: Span) -> WordSpan:
         """Return the words a span touches; a span of zero width touches none."""
-        start, end = span.start, span.end
-        first = bisect_right(self.ends, start)
-        stop = max(first, bisect_left(self.starts, end)) if start < end else first
-        aligned = first < stop and self.starts[first] == start and self.ends[stop - 1] == end
+        first, stop, aligned = self._touched(span.start, span.end)
         return WordSpan(first, stop, self._sentence(first), self._sentence(stop - 1), aligned)
 
     def covered_words(self, fragments: Iterable[Fragment]) -> tuple[int, ...]:
         """Return the words that fragments cover, in their order; none if one covers a part."""
         covered: list[int] = []
         for start, end in fragments:
-            first, stop = bisect_left(self.starts, start), bisect_right(self.ends, end)
-            if first >= stop or self.starts[first] != start or self.ends[stop - 1] != end:
+            first, stop, aligned = self._touched(start, end)
+            if not aligned:
                 return ()
             covered += range(first, stop)
         return tuple(covered)
+
+    def _touched(self, start: int, end: int) -> tuple[int, int, bool]:
+        """Return the words ``[first, stop)`` that a text touches, and whether it covers them."""
+        first = bisect_right(self.ends, start)
+        stop = max(first, bisect_left(self.starts, end)) if start < end else first
+        aligned = first < stop and self.starts[first] == start and self.ends[stop - 1] == end
+        return first, stop, aligned
 
     def in_different_parts(self, first: int, last: int) -> bool:
         """Return whether two words are in different parts of a long sentence."""

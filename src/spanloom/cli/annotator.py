@@ -57,9 +57,9 @@ class Annotator:
             self.model: Model = load(spec.model, device=spec.device, precision=spec.precision)
         self.spec = spec
         self.names: Iterable[str] | None = spec.tasks
-        if spec.tasks == [ALL_TASKS]:
-            self.names = None if spec.parse_asked() else list(self.model.layers)
         self._asked = spec.parse_asked()
+        if spec.tasks == [ALL_TASKS]:
+            self.names = None if self._asked else list(self.model.layers)
         if self._asked is not None:
             self.model, self.names = self._asked.prepare(self.model, self.names)
         self._passes = self.model.encoder_passes(self.names)

@@ -250,11 +250,11 @@ def _piped_text(encoding: str, form: PipedForm | None) -> Document:
 
 def _begins_with_object(text: str) -> bool:
     """Return whether the first line that is not blank is a JSON object."""
-    line = text.lstrip().partition("\n")[0]
-    if not line.startswith("{"):
+    text = text.lstrip()
+    if not text.startswith("{"):
         return False
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(json.loads(text.partition("\n")[0]), dict)
     except (ValueError, RecursionError):
         return False
 

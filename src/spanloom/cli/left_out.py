@@ -21,8 +21,9 @@ class LeftOut:
 
     def check(self, root: Path | str, size: int | None = None) -> None:
         """Raise ``DataError`` if documents were skipped; ``size`` is the number of all."""
-        if self.count:
-            count = quantity(self.count, "document") if size is None else f"{self.count} of {size}"
-            documents = "" if size is None else " documents"
-            verb = "was" if self.count == 1 and size is None else "were"
-            raise DataError(f"{root}: {count}{documents} {verb} left out")
+        if not self.count:
+            return
+        if size is not None:
+            raise DataError(f"{root}: {self.count} of {size} documents were left out")
+        verb = "was" if self.count == 1 else "were"
+        raise DataError(f"{root}: {quantity(self.count, 'document')} {verb} left out")
