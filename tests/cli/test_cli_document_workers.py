@@ -91,8 +91,21 @@ def test_convert_says_what_is_lost_and_where_a_mistake_is(spanloom, corpus, line
     assert f"in.jsonl:{count}: not a document" in told.stderr
     (corpus / "dev/latin.txt").write_bytes(b"caf\xe9")
     told = both(spanloom, "convert", lambda count: (corpus, tmp_path / f"{count}.jsonl"))
-    assert (told.exit_code, "latin.txt" in told.stderr) == (1, True)
-    assert not list(tmp_path.glob("[12].jsonl"))
+    assert (told.exit_code, told.stderr.count("latin.txt")) == (1, 1)
+    assert f"{corpus}: 1 document was left out" in told.stderr
+    written = (tmp_path / "2.jsonl").read_text(encoding="utf-8").splitlines()
+    names = [json.loads(line)["name"] for line in written]
+    texts = (path.relative_to(corpus).with_suffix("") for path in corpus.rglob("*.txt"))
+    assert names == sorted({path.as_posix() for path in texts} - {"dev/latin"})
+
+
+def test_convert_writes_nothing_where_nothing_can_be_read(fails, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/latin.txt").write_bytes(b"caf\xe9")
+    out = tmp_path / "out.jsonl"
+    assert "is not utf-8; --encoding NAME" in fails("convert", tmp_path / "in", out, code=1)
+    assert "is not utf-8" in fails("convert", tmp_path / "in/latin.txt", out, code=1)
+    assert not out.exists()
 
 
 def test_check(spanloom, corpus, tmp_path):

@@ -190,9 +190,10 @@ def test_check_reads_the_configuration_of_a_brat_folder(spanloom, tmp_path):
     strict = check(f"[entities]\nAction\n{relations}", "--strict")
     assert (strict.exit_code, lack in strict.stdout) == (1, True)
     assert "1 problem in the files (--strict)" in strict.stderr
-    broken = check("[entities]\nAction\n[relation]\n", "--strict", "--json")
-    (problem,) = json.loads(broken.stdout)["splits"]["train"]["problems"]
-    assert problem.startswith(f"{conf}:3: unknown section [relation]")
+    broken = check("[entities]\n  Action\n[relation]\n", "--strict", "--json")
+    problems = json.loads(broken.stdout)["splits"]["train"]["problems"]
+    assert [problem.split(":")[1] for problem in problems] == ["2", "3"]
+    assert problems[1].startswith(f"{conf}:3: unknown section [relation]")
 
 
 @pytest.mark.parametrize("command", ["annotate", "convert"])

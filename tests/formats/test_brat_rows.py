@@ -530,6 +530,11 @@ def test_row_50_hierarchy_separators_and_sections():
         conf.loads("[entities]\nX\n  Y\n")
     with pytest.raises(FormatError, match=r"conf:1: expected a section"):
         conf.loads("X\n[entities]\n")
+    config, mistakes = conf.parse(
+        "X\nY\n[entities]\nA\n   B\nC\n[x]\nD\n[events]\n<M>=<N>\nE <M>\n"
+    )
+    assert [mistake.line for mistake in mistakes] == [1, 5, 7, 10, 11]
+    assert (config.labels("entities"), config.labels("events")) == (("A", "C"), ())
 
 
 def test_row_51_labels_of_all_kinds():

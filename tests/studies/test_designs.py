@@ -234,8 +234,8 @@ def test_a_link_of_a_chain_may_be_learnt_jointly(study):
     tuned, dep, ner, *pairs = cells
     assert tuned.job.before.key in {cell.job.key for cell in pairs}
     assert (tuned.task, tuned.condition, tuned.partners) == ("ner", "after ner+pos", ("pos",))
-    assert (dep.task, dep.condition, dep.partners) == ("dep", "with ner after pos", ("pos", "ner"))
-    assert (ner.condition, learnt(ner.job)) == ("with dep after pos", ("dep", "ner"))
+    assert (dep.task, dep.condition, dep.partners) == ("dep", "dep+ner after pos", ("pos", "ner"))
+    assert (ner.condition, learnt(ner.job)) == ("dep+ner after pos", ("dep", "ner"))
     assert learnt(ner.job.before) == ("pos",)
 
 

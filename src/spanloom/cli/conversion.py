@@ -9,9 +9,10 @@ from typing import Generic, TypeVar
 from spanloom.atomic_io import write_chunks
 from spanloom.cli.console import log, warn
 from spanloom.cli.document_batches import BratBatch, LineBatch, Problems
+from spanloom.cli.left_out import LeftOut
 from spanloom.cli.outputs import write_configuration
 from spanloom.document import Document, Layer
-from spanloom.errors import SpanloomError
+from spanloom.errors import FormatError, SpanloomError
 from spanloom.formats import jsonl
 from spanloom.formats._base import count_queries_and_scores
 from spanloom.formats.brat.conf_from_documents import TypeCollector
@@ -26,10 +27,14 @@ Batch = BratBatch | LineBatch
 
 @dataclass(frozen=True, slots=True)
 class BatchResult(Generic[T]):
-    """What a batch became, the problems of its documents, and the error that ended it."""
+    """What a batch became, the problems of its documents, and the error that ended it.
+
+    Documents that are ``unreadable`` are not in it.
+    """
 
     content: T | None
     problems: list[Problems]
+    unreadable: list[FormatError]
     error: SpanloomError | None
 
 
@@ -108,50 +113,66 @@ def to_lines(batch: Batch) -> BatchResult[bytes]:
     return _use(batch, lambda documents: jsonl.dumps(documents).encode())
 
 
-def write_lines(mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path) -> Counter[str]:
+def write_lines(
+    mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path, left: LeftOut
+) -> Counter[str]:
     """Write batches as one file of JSON lines, which hold all that was read; return what was not.
 
-    Raises what reading raises.
+    Raises what ``contents`` raises.
     """
     lost: Counter[str] = Counter()
-    write_chunks(out, contents(mapper(to_lines, batches), source, lost))
+    write_chunks(out, contents(mapper(to_lines, batches), source, lost, left))
     log(f"written to {out}")
     return lost
 
 
 def save_batches(
-    mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path
+    mapper: Mapper, batches: Iterable[Batch], source: Path, out: Path, left: LeftOut
 ) -> SavedDocuments:
-    """Save batches as a brat collection; raises what reading raises, and ``StorageError``.
+    """Save batches as a brat collection; raises what ``contents`` raises, and ``StorageError``.
 
     Lines that were not read stay in it as they are.
     """
     saved = SavedDocuments()
-    for part in contents(mapper(BratSaver(out), batches), source, Counter()):
+    for part in contents(mapper(BratSaver(out), batches), source, Counter(), left):
         saved.merge(part)
     write_configuration(saved.types.config(), saved.count, out, source)
     return saved
 
 
-def contents(results: Iterable[BatchResult[T]], source: Path, lost: Counter[str]) -> Iterator[T]:
+def contents(
+    results: Iterable[BatchResult[T]], source: Path, lost: Counter[str], left: LeftOut
+) -> Iterator[T]:
     """Yield what the batches became; logs their problems, raises the error that ended one.
 
-    Counts in ``lost`` the lines of brat files that were not read.
+    Counts in ``lost`` the lines of brat files that were not read, and adds documents of a folder
+    that cannot be read to ``left``. Outside a folder, or if no other is read, they are an error.
     """
     root = source if source.is_dir() else source.parent
+    first_error: FormatError | None = None
+    num_read = 0
     for result in results:
         for problems in result.problems:
             warn(problems, root)
             lost.update(UNREAD for problem in problems if problem.kept and problem.line)
+        for error in result.unreadable:
+            if not source.is_dir():
+                raise error
+            left.add(error)
+            first_error = first_error or error
         if result.error is not None:
             raise result.error
         assert result.content is not None
+        num_read += len(result.problems)
         yield result.content
+    if first_error is not None and not num_read:
+        raise first_error
 
 
 def _use(batch: Batch, use: Callable[[Iterator[Document]], T]) -> BatchResult[T]:
     problems: list[Problems] = []
+    unreadable: list[FormatError] = []
     try:
-        return BatchResult(use(batch.read(problems)), problems, None)
+        return BatchResult(use(batch.read(problems, unreadable)), problems, unreadable, None)
     except SpanloomError as error:
-        return BatchResult(None, problems, error)
+        return BatchResult(None, problems, unreadable, error)

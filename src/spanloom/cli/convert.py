@@ -11,6 +11,7 @@ import typer
 
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import collect, documents, guess_format, read
+from spanloom.cli.left_out import LeftOut
 from spanloom.cli.options import Encoding, Workers, options_of
 from spanloom.cli.outputs import (
     check_is_not_source,
@@ -92,6 +93,7 @@ def convert(options: ConvertOptions) -> None:
     reader_options = pairs("--reader-option", options.reading or ())
     target = _Target(out, form, pairs("--writer-option", options.writing or ()))
     batches = _batches(source, name, reader_options, options.encoding)
+    left = LeftOut()
     with terminable(), pause_gc():
         if batches is None:
             typed_options = parse_values("--reader-option", reader_options)
@@ -100,7 +102,8 @@ def convert(options: ConvertOptions) -> None:
             lost = _write(stream, source, target)
         else:
             with open_mapper(options.workers, source) as mapper:
-                lost = _convert(mapper, batches, source, target)
+                lost = _convert(mapper, batches, source, target, left)
+    left.check(source)
     if options.strict:
         _check_nothing_is_lost(lost, target)
 
@@ -192,7 +195,7 @@ def _brat_encoding(options: dict[str, str], encoding: str) -> str:
 
 
 def _convert(
-    mapper: "Mapper", batches: "Iterable[Batch]", source: Path, target: _Target
+    mapper: "Mapper", batches: "Iterable[Batch]", source: Path, target: _Target, left: LeftOut
 ) -> Counter[str]:
     """Convert batches, in workers as far as OUT allows it; return what is lost."""
     from spanloom.cli import conversion
@@ -200,13 +203,13 @@ def _convert(
 
     if target.form == BRAT:
         _check_no_options(target)
-        saved = conversion.save_batches(mapper, batches, source, target.out)
+        saved = conversion.save_batches(mapper, batches, source, target.out, left)
         tell(BRAT, saved.lost)
         return saved.lost
     if target.form == _LINES and not target.options:
-        return conversion.write_lines(mapper, batches, source, target.out)
+        return conversion.write_lines(mapper, batches, source, target.out, left)
     lost: Counter[str] = Counter()
-    parts = conversion.contents(mapper(conversion.to_documents, batches), source, lost)
+    parts = conversion.contents(mapper(conversion.to_documents, batches), source, lost, left)
     return _file(chain.from_iterable(parts), target) + lost
 
 

@@ -27,12 +27,14 @@ class BratBatch:
     documents: tuple[tuple[str, Path], ...]
     encoding: str
 
-    def read(self, problems: list[Problems]) -> Iterator[Document]:
-        """Yield the documents and list the problems of each; raises ``FormatError``."""
-        for name, path in self.documents:
-            reading = load(path, name=name, encoding=self.encoding)
-            problems.append(reading.problems)
-            yield reading.document
+    def read(self, problems: list[Problems], unreadable: list[FormatError]) -> Iterator[Document]:
+        """Yield the documents, and list the problems of each and why others cannot be read."""
+        for reading in self.readings():
+            if isinstance(reading, FormatError):
+                unreadable.append(reading)
+            else:
+                problems.append(reading.problems)
+                yield reading.document
 
     def readings(self) -> "list[Reading | FormatError]":
         """Return each document with its problems, or why it cannot be read."""
@@ -54,8 +56,8 @@ class LineBatch:
     first_line: int
     first_document: int
 
-    def read(self, problems: list[Problems]) -> Iterator[Document]:
-        """Yield the documents, which have no ``problems``; raises ``FormatError``."""
+    def read(self, problems: list[Problems], unreadable: list[FormatError]) -> Iterator[Document]:
+        """Yield the documents, of which none has problems; raises ``FormatError``."""
         stream = jsonl.read_stream(self.lines, str(self.path), first=self.first_line)
         return _files.name_documents(stream, self.path.stem, first=self.first_document)
 

@@ -9,6 +9,7 @@ from spanloom.formats._files import BRAT
 from spanloom.formats.brat import conf
 from spanloom.formats.brat.conf_extension import missing_entries
 from spanloom.formats.brat.conf_from_documents import SECTIONS, Config, TypeCollector
+from spanloom.formats.brat.read import read_text_file
 from spanloom.quantity import shorten_list
 
 
@@ -41,11 +42,14 @@ def conf_problems(
 
 
 def _problems(path: Path, needed: Config, encoding: str) -> Iterator[str]:
-    """Yield the first mistake of a configuration, else the types that it lacks, by section."""
+    """Yield the mistakes of a configuration, else the types that it lacks, by section."""
     try:
-        config = conf.load(path, encoding=encoding)
+        config, mistakes = conf.parse(read_text_file(path, encoding), str(path))
     except FormatError as error:
         yield str(error)
+        return
+    yield from map(str, mistakes)
+    if mistakes:
         return
     for section in SECTIONS:
         if missing := [entry.label for entry in missing_entries(config, needed, section)]:

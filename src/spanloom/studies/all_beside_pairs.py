@@ -55,7 +55,11 @@ class TaskGains:
     @property
     def pairs_below_all(self) -> int:
         """How many pairs gain less than all together."""
-        return sum(pair.gain < self.of_all.gain for pair in self.by_partner.values())
+        return self.pairs_below(self.of_all)
+
+    def pairs_below(self, other: Comparison) -> int:
+        """How many pairs gain less than another condition."""
+        return sum(pair.gain < other.gain for pair in self.by_partner.values())
 
 
 def gains_by_task(results: Sequence[Result]) -> list[TaskGains]:
@@ -127,12 +131,14 @@ def _counts(tasks: Sequence[TaskGains]) -> str:
 
 
 def _oracle(tasks: Sequence[TaskGains]) -> str:
-    """Return how often the oracle is better than all, of the tasks that others help."""
-    helped = [(t.of_oracle.gain, t.of_all.gain) for t in tasks if t.of_oracle is not None]
-    better = sum(of_oracle > of_all for of_oracle, of_all in helped)
+    """Return how often the oracle is better than all and than pairs, of tasks with helpers."""
+    helped = [(task, task.of_oracle) for task in tasks if task.of_oracle is not None]
+    better = sum(oracle.gain > task.of_all.gain for task, oracle in helped)
+    below = sum(task.pairs_below(oracle) for task, oracle in helped)
+    num_pairs = sum(len(task.by_partner) for task, _ in helped)
     return (
-        f" The oracle is above all for {better} of {len(helped)} tasks with helpers; where none "
-        "helps, it has no gain."
+        f" The oracle is above all for {better} of {len(helped)} tasks with helpers, and above "
+        f"{below} of their {num_pairs} pairs; where none helps, it has no gain."
     )
 
 

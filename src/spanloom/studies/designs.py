@@ -254,10 +254,11 @@ def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
         job = planner.run(groups[-1], settings, before=job)
         before = " > ".join("+".join(names) for names in groups[:-1])
         learnt = dict.fromkeys(name for names in groups for name in names)
+        is_joint = {*groups[-1]} == {*planner.study.joint_tasks}
+        last = "joint" if is_joint else "+".join(groups[-1])
+        condition = f"{last} after {before}" if len(groups[-1]) > 1 else f"after {before}"
+        condition += f", {size} examples" if size is not None else ""
         for task in groups[-1]:
-            others = [name for name in groups[-1] if name != task]
-            condition = f"with {'+'.join(others)} " if others else ""
-            condition += f"after {before}" + (f", {size} examples" if size is not None else "")
             cell = planner.cell(CHAINS, condition, task, job)
             partners = tuple(name for name in learnt if name != task)
             yield replace(cell, partners=partners, examples=size)

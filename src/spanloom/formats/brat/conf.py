@@ -44,26 +44,41 @@ _COUNTS = {"": (1, 1), "?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
 def loads(text: str, path: str = NAME) -> Config:
-    """Parse a configuration; raises ``FormatError`` with the line of a mistake."""
+    """Parse a configuration; raises ``FormatError`` with the line of the first mistake."""
+    config, mistakes = parse(text, path)
+    if mistakes:
+        raise mistakes[0]
+    return config
+
+
+def parse(text: str, path: str = NAME) -> tuple[Config, list[FormatError]]:
+    """Parse the lines of a configuration that can be parsed; return the mistakes of the others.
+
+    Of a section that is missing or unknown only the first line is a mistake, the rest is skipped.
+    """
     entries: dict[str, list[Entry]] = {name: [] for name in SECTIONS}
-    section, macros = "", dict[str, str]()
+    mistakes: list[FormatError] = []
+    section: str | None = ""
+    macros = dict[str, str]()
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         line = raw.rstrip("\r")
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         location = _Location(path, number)
         header = _HEADER.fullmatch(line)
-        if header:
-            section, macros = _parse_section(header[1], location), {}
-        elif not section:
-            raise location.error(f"expected a section such as [entities] first, got {line!r:.60}")
-        elif _SEPARATOR.fullmatch(line):
-            entries[section].append(Entry((), line=number))
-        elif not _define_macro(line, macros, location):
-            entries[section].append(
-                _parse_entry(_expand_macros(line, macros, location), entries[section], location)
-            )
-    return Config(*(tuple(entries[name]) for name in SECTIONS))
+        try:
+            if header:
+                section, macros = None, {}
+                section = _parse_section(header[1], location)
+            elif section == "":
+                section = None
+                expected = "expected a section such as [entities] first"
+                raise location.error(f"{expected}, got {line!r:.60}")
+            elif section is not None:
+                _parse_line(line, entries[section], macros, location)
+        except FormatError as mistake:
+            mistakes.append(mistake)
+    return Config(*(tuple(entries[name]) for name in SECTIONS)), mistakes
 
 
 def dumps(config: Config) -> str:
@@ -125,6 +140,14 @@ def _parse_section(name: str, location: _Location) -> str:
     raise location.error(f"unknown section [{name:.40}]{hint} (known: {', '.join(choices)})")
 
 
+def _parse_line(line: str, above: list[Entry], macros: dict[str, str], location: _Location) -> None:
+    """Add the entry or the macro of a line to those above it in its section."""
+    if _SEPARATOR.fullmatch(line):
+        above.append(Entry((), line=location.line))
+    elif not _define_macro(line, macros, location):
+        above.append(_parse_entry(_expand_macros(line, macros, location), above, location))
+
+
 def _define_macro(line: str, macros: dict[str, str], location: _Location) -> bool:
     """Store the macro that the line defines; return whether it defines one."""
     match = _MACRO.fullmatch(line)
@@ -133,9 +156,10 @@ def _define_macro(line: str, macros: dict[str, str], location: _Location) -> boo
     name, value = match.groups()
     if name in _RESERVED:
         raise location.error(f"<{name}> cannot be defined, brat gives it its meaning")
-    macros[name] = _expand_macros(value, macros, location)
-    if len(macros[name]) > MACRO_CHARACTERS:
+    meaning = _expand_macros(value, macros, location)
+    if len(meaning) > MACRO_CHARACTERS:
         raise location.error(f"<{name:.40}> stands for more than {MACRO_CHARACTERS} characters")
+    macros[name] = meaning
     return True
 
 
