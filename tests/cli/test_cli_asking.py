@@ -243,6 +243,10 @@ def test_a_task_that_cannot_answer_is_named_with_those_that_can(fails, folder):
         "annotate", TEXT, "-m", folder, "--question", "Who?", "--tasks", "sentiment", code=1
     )
     assert "task 'sentiment' is none that answers questions; the model has: questions" in line
+    options = ("-m", folder, "--question", "Who?", "--tasks", "question")
+    assert "did you mean 'questions'" in fails("annotate", TEXT, *options, code=2)
+    line = fails("annotate", TEXT, "-m", folder, "--question", " ", code=2)
+    assert "--question: expected a question, got ' '" in line
 
 
 def test_questions_of_documents_stay_without_the_option(model):

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spanloom.annotation.choices import Choices
-from spanloom.annotation.queries import ask_query
+from spanloom.annotation.queries import is_blank
 from spanloom.cli.console import WrongUse
 from spanloom.document import Document
-from spanloom.errors import DocumentError
 
 if TYPE_CHECKING:
     from spanloom.model.model import Model
@@ -56,10 +55,9 @@ def parse_asked(
     if len(given) > 1:
         raise WrongUse(f"{' and '.join(given)} ask for different things; use one of them")
     if questions:
-        try:
-            return Asked(tuple(ask_query("Q1", question).prompt for question in questions))
-        except DocumentError as error:
-            raise WrongUse(f"--question: {error}") from error
+        for question in filter(is_blank, questions):
+            raise WrongUse(f"--question: expected a question, got {question!r:.60}")
+        return Asked(tuple(questions))
     if labels is not None:
         return Asked(choices=_choices("--labels", labels, _parse_labels))
     if bounds is not None:

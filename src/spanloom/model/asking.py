@@ -16,7 +16,7 @@ from spanloom.config.abilities import ANSWERS, CHOOSES_LABEL, CHOOSES_NUMBER, Ab
 from spanloom.config.recipe import Recipe
 from spanloom.data.instances import Prompt
 from spanloom.document import Document, Fragment, Query, Relation, Span
-from spanloom.errors import DataError
+from spanloom.errors import DataError, NameNotFound
 from spanloom.tasks._base import Task
 from spanloom.tasks._span_extraction import ExtractTask
 from spanloom.tasks.extractive_classification import ExtractiveClassificationTask
@@ -232,12 +232,17 @@ def _tasks(
     task_class: type[ExtractTask],
     ability: Ability,
 ) -> tuple[str, ...]:
-    """Return the named tasks, which must be of a class, or its first one; raises ``DataError``."""
+    """Return the named tasks, which must be of a class, or its first one.
+
+    Raises ``DataError`` and ``NameNotFound``.
+    """
     capable = _capable(model, task_class, ability)
     if names is None:
         return (capable[0],)
     wanted = list(names)
     for name in wanted:
+        if name not in model.tasks:
+            raise NameNotFound("task", name, capable)
         if name not in capable:
             choices = ", ".join(capable)
             raise DataError(f"task {name!r} is none that {ability.verb}; the model has: {choices}")
