@@ -180,30 +180,45 @@ def divide(blocks: Blocks, rng: Random) -> Blocks:
 
 
 def exchange(pairs: Blocks, rng: Random) -> Blocks:
-    """Replace each second segment, with probability ½, by one of a random other document.
+    """Let half of the blocks, which are drawn, exchange their second segments with other documents.
 
-    The new segment begins where the second one of another block does, so that where a segment
-    begins does not tell which it is. It is as long as the old one, or shorter where its document
-    ends. Where there is but one document nothing is replaced.
+    Two blocks whose second segments are about as long exchange them. So all text is kept, and
+    neither where a segment begins and ends nor its length tells whether it follows. A first segment
+    that leaves too little room loses its first words. Where there is but one document nothing is
+    exchanged.
     """
-    generator, bounds = _generator(rng), pairs.bounds.copy()
-    words, corpus = pairs.num_words.copy(), pairs.corpus
-    documents = np.searchsorted(corpus.documents[:, 0], bounds[:, 0], side="right")
-    if not len(bounds) or documents[0] == documents[-1]:
-        return pairs
-    for row in np.flatnonzero(generator.random(len(bounds)) < 0.5).tolist():
-        first, end = np.searchsorted(documents, [documents[row], documents[row] + 1]).tolist()
-        other = int(generator.integers(len(bounds) - (end - first)))
-        other += (end - first) * (other >= first)  # beyond the blocks of the same document
-        start = int(pairs.bounds[other, 2])
-        limit = int(corpus.documents[documents[other] - 1, 1])
-        end = min(limit, start + int(bounds[row, 3] - bounds[row, 2]))
-        if end < limit:
-            starts = np.flatnonzero(corpus.flags[start + 1 : end + 1] & WORD)
-            end = start + 1 + int(starts[-1]) if len(starts) else end
-        bounds[row, 2:] = start, end
-        words[row] = _count_words(corpus, bounds[row])
+    bounds, sizes = pairs.bounds.copy(), pairs.num_pieces
+    documents = np.searchsorted(pairs.corpus.documents[:, 0], bounds[:, 0], side="right")
+    rows = np.flatnonzero(_generator(rng).random(len(bounds)) < 0.5)
+    lengths = bounds[rows, 3] - bounds[rows, 2]
+    couples = _couples(rows[np.lexsort((sizes[rows], lengths))], documents)
+    bounds[couples, 2:] = bounds[couples[:, ::-1], 2:]
+    words, limit = pairs.num_words.copy(), int(sizes.max(initial=0))
+    for row in couples.ravel().tolist():
+        _shorten_first(pairs.corpus, bounds[row], limit)
+        words[row] = _count_words(pairs.corpus, bounds[row])
     return replace(pairs, bounds=bounds, num_words=words)
+
+
+def _couples(rows: Array, documents: Array) -> Array:
+    """Return couples (couple, 2) of near rows of different documents; some rows may be left."""
+    couples: list[tuple[int, int]] = []
+    waiting: list[int] = []  # all of one document
+    for row in rows.tolist():
+        if waiting and documents[waiting[-1]] != documents[row]:
+            couples.append((waiting.pop(), row))
+        else:
+            waiting.append(row)
+    return np.array(couples, np.int64).reshape(-1, 2)
+
+
+def _shorten_first(corpus: TextCorpus, bounds: npt.NDArray[np.int64], limit: int) -> None:
+    """Move the beginning of a first segment to a later word if the block has too many pieces."""
+    a, b, start, end = bounds.tolist()
+    surplus = b - a + end - start - limit
+    if surplus > 0:
+        starts = np.flatnonzero(corpus.flags[a + surplus : b] & WORD)
+        bounds[0] = a + surplus + (int(starts[0]) if len(starts) else 0)
 
 
 def _count_words(corpus: TextCorpus, bounds: npt.NDArray[np.int64]) -> int:

@@ -159,16 +159,16 @@ def notes(
         f"{quantity(len(blocks), 'block')}, {full:.1%} of them in blocks filled to {FULL:.0%}"
     )
     if len(blocks):
-        yield _mask_note(task, blocks, pieces)
+        yield _mask_note(task, blocks, pieces, window)
 
 
-def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer) -> str:
+def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer, window: int) -> str:
     """Return the share of masked pieces and the mean length of spans in some blocks."""
     rows = np.linspace(0, len(blocks) - 1, min(len(blocks), _SAMPLE)).astype(int)
     sample = list(blocks.select(rows))
     num_masked = num_pieces = num_words = num_spans = num_annotated = 0
     for instance in sample:
-        batch = collate([instance], pieces, instance.num_pieces)
+        batch = collate([instance], pieces, window)
         _, targets = task.mask_inputs(batch, [instance], pieces, 0)
         assert isinstance(targets, PretrainingTargets), "it masks its inputs"
         masked = targets.masked
