@@ -182,22 +182,32 @@ def divide(blocks: Blocks, rng: Random) -> Blocks:
 def exchange(pairs: Blocks, rng: Random) -> Blocks:
     """Let half of the blocks, which are drawn, exchange their second segments with other documents.
 
-    Two blocks whose second segments are about as long exchange them. So all text is kept, and
-    neither where a segment begins and ends nor its length tells whether it follows. A first segment
-    that leaves too little room loses its first words. Where there is but one document nothing is
-    exchanged.
+    Two blocks exchange them whose second segments are about as long, and both begin with a sentence
+    or both do not, and end so. So all second segments are kept, and neither their bounds nor their
+    lengths tell whether they follow. A first segment that leaves too little room loses its first
+    words. Where there is but one document nothing is exchanged.
     """
     bounds, sizes = pairs.bounds.copy(), pairs.num_pieces
     documents = np.searchsorted(pairs.corpus.documents[:, 0], bounds[:, 0], side="right")
     rows = np.flatnonzero(_generator(rng).random(len(bounds)) < 0.5)
-    lengths = bounds[rows, 3] - bounds[rows, 2]
-    couples = _couples(rows[np.lexsort((sizes[rows], lengths))], documents)
+    edges = _sentence_edges(pairs)[rows]
+    order = np.lexsort((sizes[rows], (bounds[:, 3] - bounds[:, 2])[rows]))
+    groups = (rows[order[edges[order] == edge]] for edge in range(4))
+    couples = np.concatenate([_couples(group, documents) for group in groups])
     bounds[couples, 2:] = bounds[couples[:, ::-1], 2:]
     words, limit = pairs.num_words.copy(), int(sizes.max(initial=0))
     for row in couples.ravel().tolist():
         _shorten_first(pairs.corpus, bounds[row], limit)
         words[row] = _count_words(pairs.corpus, bounds[row])
     return replace(pairs, bounds=bounds, num_words=words)
+
+
+def _sentence_edges(pairs: Blocks) -> Array:
+    """Return of each second segment whether it begins (1) and ends (2) with a sentence, summed."""
+    begins = (pairs.corpus.flags & SENTENCE).astype(bool)
+    ends = np.append(begins[1:], True)
+    edges: Array = begins[pairs.bounds[:, 2]] + 2 * ends[pairs.bounds[:, 3] - 1]
+    return edges
 
 
 def _couples(rows: Array, documents: Array) -> Array:
@@ -222,9 +232,10 @@ def _shorten_first(corpus: TextCorpus, bounds: npt.NDArray[np.int64], limit: int
 
 
 def _count_words(corpus: TextCorpus, bounds: npt.NDArray[np.int64]) -> int:
+    """Return the words of both segments; a rest of a word that begins one counts."""
     a, b, start, end = bounds.tolist()
-    first = int(np.count_nonzero(corpus.flags[a:b] & WORD))
-    return first + max(1, int(np.count_nonzero(corpus.flags[start:end] & WORD)))
+    inner = np.concatenate([corpus.flags[a + 1 : b], corpus.flags[start + 1 : end]])
+    return 2 + int(np.count_nonzero(inner & WORD))
 
 
 def _groups(
