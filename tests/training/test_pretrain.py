@@ -110,6 +110,7 @@ def test_what_is_printed_counts_pieces_and_says_how_blocks_and_masks_are(encoder
     notes = [line for line in lines if line.startswith("text:")]
     assert "of them in blocks filled to 90%" in notes[0]
     assert "as they are drawn; those over the budget are drawn again" in notes[1]
+    assert 14 < float(notes[1].split()[1].rstrip("%")) < 16  # a window holds both segments
     metrics = result.progress.metrics
     assert [*metrics] == [f"text.{name}inverse_perplexity" for name in OBJECTIVES]
     assert all(0 < value < 1 for value in metrics.values())
