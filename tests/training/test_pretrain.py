@@ -177,6 +177,8 @@ def test_transformers_and_our_trunk_read_the_same_vectors(bench, encoder):
     theirs = tokenizer(words, is_split_into_words=True, return_tensors="pt")
     ours = [piece for word in model.subword_tokenizer(words) for piece in word]
     assert theirs["input_ids"][0, 1:-1].tolist() == ours
+    pair = tokenizer("add buffer", "mix")
+    assert [*pair] == ["input_ids", "token_type_ids", "attention_mask"]
     loaded = AutoModel.from_pretrained(out).eval()
     trunk = model.network.eval().transformer.encoder
     inputs = {"input_ids": theirs["input_ids"], "attention_mask": theirs["attention_mask"]}
@@ -505,6 +507,8 @@ def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     assert config["vocab_size"] == len(tokenizer) == 70
     assert tokenizer.tokenize("add buffer") == ["add", "buffer"]
     assert tokenizer.mask_token == "[MASK]"
+    pair = tokenizer("add buffer", "mix it")
+    assert pair["token_type_ids"] == [0] * 4 + [1] * (len(pair["input_ids"]) - 4)
     fresh = plan(bench, trunk={"transformer": str(folder), "init": "random"})
     _, lines = run(fresh, out)
     assert AutoModel.from_pretrained(out).config.vocab_size == 70

@@ -155,7 +155,9 @@ def export(model: Model, out: Path) -> None:
         (staging / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}
         (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
-        save_tokenizer(model.subword_tokenizer, staging, model.recipe.window)
+        has_types = _has_token_types(config)
+        window = model.recipe.window
+        save_tokenizer(model.subword_tokenizer, staging, window, has_token_types=has_types)
         (staging / "README.md").write_text(_card(model.recipe), encoding="utf-8")
 
 
@@ -169,7 +171,14 @@ def _length(pieces: SubwordTokenizer, window: int) -> int:
     return window + len(pieces.prefix) + len(pieces.suffix)
 
 
-def save_tokenizer(pieces: SubwordTokenizer, folder: Path, window: int) -> None:
+def _has_token_types(config: Mapping[str, Any]) -> bool:
+    """Whether an encoder tells the second of two texts from the first."""
+    return int(config.get("type_vocab_size", 0)) > 1
+
+
+def save_tokenizer(
+    pieces: SubwordTokenizer, folder: Path, window: int, *, has_token_types: bool
+) -> None:
     """Write a tokenizer as transformers reads it; ``window`` is what its encoder reads at once."""
     from transformers import PreTrainedTokenizerFast
 
@@ -179,10 +188,11 @@ def save_tokenizer(pieces: SubwordTokenizer, folder: Path, window: int) -> None:
     named = {"pad_token": pieces.padding, "unk_token": pieces.unknown, "mask_token": pieces.mask}
     if pieces.prefix and pieces.suffix:
         named |= {"cls_token": pieces.prefix[0], "sep_token": pieces.suffix[-1]}
-    length = _length(pieces, window)
+    inputs = ["input_ids", "token_type_ids", "attention_mask"]
     fast = PreTrainedTokenizerFast(
         tokenizer_object=pieces.tokenizer,
-        model_max_length=length,
+        model_max_length=_length(pieces, window),
+        model_input_names=inputs if has_token_types else inputs[::2],
         **{name: piece(row) for name, row in named.items()},
     )
     fast.save_pretrained(folder)
@@ -229,7 +239,8 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
             with write_folder(folder) as staging:
                 text = json.dumps({**config, "vocab_size": size, "pad_token_id": pieces.padding})
                 (staging / CONFIG).write_text(text, encoding="utf-8")
-                save_tokenizer(pieces, staging, plan.recipe.window)
+                has_types = _has_token_types(config)
+                save_tokenizer(pieces, staging, plan.recipe.window, has_token_types=has_types)
     return folder
 
 
