@@ -528,3 +528,7 @@ def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     nowhere = plan(bench, {**TEXT, "data": "no-such-text"})
     with pytest.raises(DataError, match="no-such-text"):
         pretrain.untrained_encoder(nowhere, bench / "no", print, vocab_size=70, cased=False)
+    (bench / "empty.txt").write_text(" \n\n")
+    empty = plan(bench, {**TEXT, "data": "empty.txt"})
+    with pytest.raises(TrainingError, match="text with words, got none in empty.txt"):
+        pretrain.untrained_encoder(empty, bench / "no", print, vocab_size=70, cased=False)

@@ -22,7 +22,7 @@ from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
 from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.text_cache import TextSource
-from spanloom.data.wordpiece import train_wordpiece
+from spanloom.data.wordpiece import SPECIAL, train_wordpiece
 from spanloom.embedders import _bert, _encoder_check, transformer
 from spanloom.embedders.transformer import Transformer
 from spanloom.errors import TrainingError
@@ -234,6 +234,8 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
             log(f"making a vocabulary of {vocab_size:,} pieces of {names}")
             pieces = train_wordpiece(partial(_texts, plan), vocab_size, cased=cased)
             size = pieces.tokenizer.get_vocab_size(with_added_tokens=True)
+            if size == len(SPECIAL):
+                raise TrainingError(f"--vocab-size: expected text with words, got none in {names}")
             if size < vocab_size:
                 raise TrainingError(f"--vocab-size: the text has but {size} pieces")
             with write_folder(folder) as staging:
