@@ -29,7 +29,8 @@ class BratBatch:
 
     def read(self, problems: list[Problems], unreadable: list[FormatError]) -> Iterator[Document]:
         """Yield the documents, and list the problems of each and why others cannot be read."""
-        for reading in self.readings():
+        for name, path in self.documents:
+            reading = self._reading(name, path)
             if isinstance(reading, FormatError):
                 unreadable.append(reading)
             else:

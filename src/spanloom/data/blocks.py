@@ -204,9 +204,10 @@ def exchange(pairs: Blocks, rng: Random) -> Blocks:
 
 def _sentence_edges(pairs: Blocks) -> Array:
     """Return of each second segment whether it begins (1) and ends (2) with a sentence, summed."""
-    begins = (pairs.corpus.flags & SENTENCE).astype(bool)
-    ends = np.append(begins[1:], True)
-    edges: Array = begins[pairs.bounds[:, 2]] + 2 * ends[pairs.bounds[:, 3] - 1]
+    flags, starts, ends = pairs.corpus.flags, pairs.bounds[:, 2], pairs.bounds[:, 3]
+    begin = flags[starts] & SENTENCE != 0  # flags are mapped from disk; few of them are read
+    end = (ends == len(flags)) | (flags[np.minimum(ends, len(flags) - 1)] & SENTENCE != 0)
+    edges: Array = begin + 2 * end
     return edges
 
 

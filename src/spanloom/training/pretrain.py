@@ -155,9 +155,7 @@ def export(model: Model, out: Path) -> None:
         (staging / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}
         (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
-        has_types = _has_token_types(config)
-        window = model.recipe.window
-        save_tokenizer(model.subword_tokenizer, staging, window, has_token_types=has_types)
+        save_tokenizer(model.subword_tokenizer, staging, model.recipe.window, config)
         (staging / "README.md").write_text(_card(model.recipe), encoding="utf-8")
 
 
@@ -171,15 +169,14 @@ def _length(pieces: SubwordTokenizer, window: int) -> int:
     return window + len(pieces.prefix) + len(pieces.suffix)
 
 
-def _has_token_types(config: Mapping[str, Any]) -> bool:
-    """Whether an encoder tells the second of two texts from the first."""
-    return int(config.get("type_vocab_size", 0)) > 1
-
-
 def save_tokenizer(
-    pieces: SubwordTokenizer, folder: Path, window: int, *, has_token_types: bool
+    pieces: SubwordTokenizer, folder: Path, window: int, config: Mapping[str, Any]
 ) -> None:
-    """Write a tokenizer as transformers reads it; ``window`` is what its encoder reads at once."""
+    """Write a tokenizer as transformers reads it.
+
+    ``window`` is what its encoder reads at once, ``config`` that of the encoder: with two types of
+    segments, its inputs tell the second of two texts from the first.
+    """
     from transformers import PreTrainedTokenizerFast
 
     def piece(row: int) -> str | None:
@@ -188,11 +185,11 @@ def save_tokenizer(
     named = {"pad_token": pieces.padding, "unk_token": pieces.unknown, "mask_token": pieces.mask}
     if pieces.prefix and pieces.suffix:
         named |= {"cls_token": pieces.prefix[0], "sep_token": pieces.suffix[-1]}
-    inputs = ["input_ids", "token_type_ids", "attention_mask"]
+    types = ["token_type_ids"] if config.get("type_vocab_size", 0) > 1 else []
     fast = PreTrainedTokenizerFast(
         tokenizer_object=pieces.tokenizer,
         model_max_length=_length(pieces, window),
-        model_input_names=inputs if has_token_types else inputs[::2],
+        model_input_names=["input_ids", *types, "attention_mask"],
         **{name: piece(row) for name, row in named.items()},
     )
     fast.save_pretrained(folder)
@@ -241,8 +238,7 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
             with write_folder(folder) as staging:
                 text = json.dumps({**config, "vocab_size": size, "pad_token_id": pieces.padding})
                 (staging / CONFIG).write_text(text, encoding="utf-8")
-                has_types = _has_token_types(config)
-                save_tokenizer(pieces, staging, plan.recipe.window, has_token_types=has_types)
+                save_tokenizer(pieces, staging, plan.recipe.window, config)
     return folder
 
 
