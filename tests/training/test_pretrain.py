@@ -224,6 +224,11 @@ def test_metrics_on_dev_are_printed_with_the_losses_they_come_from(encoder, caps
     for name, loss, line in zip(OBJECTIVES, losses.values(), lines, strict=False):
         assert line.startswith(f"dev text.{name}inverse_perplexity: ")
         assert float(line.split()[-2]) == pytest.approx(loss, abs=1e-3)
+    record = json.loads((out / "pretraining.json").read_text())
+    assert [*record["losses"].values()] == pytest.approx([*losses.values()], abs=1e-3)
+    assert record["dev"] == result.progress.metrics
+    assert record["pieces_per_second"] == result.pieces_per_second
+    assert record["mfu"] == result.utilization.share
 
 
 def test_the_head_of_berts_first_files_and_of_the_hubs_cache_is_found(

@@ -74,11 +74,9 @@ def pretrain(
 
 
 def _print_result(result: "PretrainingResult", out: Path) -> None:
-    from spanloom.tasks.masked_lm import loss_of
-
     progress = result.progress
-    for name, value in progress.metrics.items():
-        write_stdout(f"dev {name}: {100 * value:.2f} (loss {loss_of(value):.4f} nats)")
+    for name, loss in result.losses.items():
+        write_stdout(f"dev {name}: {100 * progress.metrics[name]:.2f} (loss {loss:.4f} nats)")
     write_stdout(
         f"{progress.global_step} updates, {progress.pieces:,} pieces in {progress.seconds:.0f} s: "
         f"{result.pieces_per_second:,.0f} pieces/s, {result.utilization}"

@@ -6,10 +6,12 @@ Training is that of any recipe (``training.train``): its run, with checkpoints, 
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,25 +35,34 @@ from spanloom.model.plan import Plan
 from spanloom.model.precision import ComputeConfig, compute
 from spanloom.nn.masked_language import MaskedLMHead
 from spanloom.quantity import shorten_list
-from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions
+from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions, loss_of
 from spanloom.training import masked_lm_weights, text_data, utilization
 from spanloom.training.checkpoint import Progress
 from spanloom.training.metrics_log import Log
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import refuse_foreign, run_folder, train
 
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+WEIGHTS, CONFIG, RECORD = "model.safetensors", "config.json", "pretraining.json"
 _MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
 _POSITIONS = "embeddings.position_embeddings.weight"
 
 
 @dataclass(frozen=True, slots=True)
 class PretrainingResult:
-    """How far pre-training came, its speed, and the share of the processor's peak that it used."""
+    """How far pre-training came, its speed, and the share of the processor's peak that it used.
+
+    ``compute`` says on what: device, threads, precision.
+    """
 
     progress: Progress
     pieces_per_second: float
     utilization: utilization.Utilization
+    compute: str
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """Losses on dev, in nats per masked piece (of next sentences, per pair), by metric."""
+        return {name: loss_of(value) for name, value in self.progress.metrics.items()}
 
 
 def pretrain(
@@ -65,18 +76,21 @@ def pretrain(
 ) -> PretrainingResult:
     """Train the encoder of a plan whose tasks are all pre-training, and export it to ``out``.
 
-    Raises what ``train`` does, and ``RecipeError`` for other tasks or another trunk.
+    Its figures lie beside it (``pretraining.json``). Raises what ``train`` does, and
+    ``RecipeError`` for other tasks or another trunk.
     """
     check(plan)
     refuse_foreign(out)
     model_dir = run_folder(out) / _MODEL
     progress = train(plan, model_dir, log, resume=resume, pace=pace, device=device)
     model = serialization.load(model_dir, device="cpu", precision="fp32")
-    if is_first_process():
-        export(model, out)
     config = compute(plan.recipe.stages[-1].precision, device)
     speed = progress.pieces / max(progress.seconds, 1e-9)
-    return PretrainingResult(progress, speed, _utilization(model, config, speed))
+    used = _utilization(model, config, speed)
+    result = PretrainingResult(progress, speed, used, str(config))
+    if is_first_process():
+        export(model, out, result)
+    return result
 
 
 def check(plan: Plan) -> None:
@@ -131,7 +145,7 @@ def _head(model: Model) -> MaskedLMHead:
     return next(head for head in heads if isinstance(head, MaskedLMHead))
 
 
-def export(model: Model, out: Path) -> None:
+def export(model: Model, out: Path, result: PretrainingResult) -> None:
     """Write the encoder of a model: config, weights and tokenizer, as transformers reads them.
 
     A BERT has its masked language head with it (``BertForMaskedLM``); of other encoders, and of the
@@ -157,6 +171,26 @@ def export(model: Model, out: Path) -> None:
         (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
         save_tokenizer(model.subword_tokenizer, staging, model.recipe.window, config)
         (staging / "README.md").write_text(_card(model.recipe), encoding="utf-8")
+        (staging / RECORD).write_text(json.dumps(_record(result), indent=1) + "\n", "utf-8")
+
+
+def _record(result: PretrainingResult) -> dict[str, Any]:
+    """Return the figures of a run as JSON; a loss without end, of dev without a block, is null."""
+    progress, used, losses = result.progress, result.utilization, result.losses
+    return {
+        "dev": progress.metrics,
+        "losses": {name: loss if loss < math.inf else None for name, loss in losses.items()},
+        "updates": progress.global_step,
+        "pieces": progress.pieces,
+        "seconds": progress.seconds,
+        "pieces_per_second": result.pieces_per_second,
+        "mfu": used.share,
+        "peak_flops": used.peak,
+        "peak_is_measured": used.is_measured,
+        "compute": result.compute,
+        "processes": _num_processes(),
+        "version": version("spanloom"),
+    }
 
 
 def _is_from_scratch(model: Model) -> bool:
