@@ -37,3 +37,10 @@ def test_another_range_has_the_step_that_was_learnt_where_it_fits(low, high, ste
 def test_the_range_that_was_learnt_is_read_as_it_was_learnt():
     odd = NumberScale(1.0, 7.3, 0.5)
     assert odd.rescaled(1.0, 7.3) == odd
+
+
+@pytest.mark.parametrize(
+    ("high", "step", "digits"), [(5, 0.25, 4), (1e6, 1e5, 4), (0.001, 5e-5, 7)]
+)
+def test_numbers_between_those_of_a_scale_have_digits_enough(high, step, digits):
+    assert NumberScale(0, high, step).digits == digits

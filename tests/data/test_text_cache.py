@@ -1,15 +1,18 @@
 """Text on disk: the cache against documents tokenized one by one, and how it is built."""
 
 import gzip
+import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from random import Random
 
 import numpy as np
 import pytest
 import tiny
 from tiny_tokenizers import letters
+from tokenizers import Tokenizer
 
 from spanloom.config.tokenization import TokenizationSpec
 from spanloom.corpora import bounded_lines, raw_text
@@ -162,6 +165,20 @@ def test_a_build_goes_on_where_it_was_killed(tmp_path, monkeypatch, cache):
     again, _ = read_text(source, SPEC, pieces, num_processes=1)
     assert_equal(again, whole)
     assert len(calls) == num_chunks + 1  # the chunk that failed was tried twice, others once
+
+
+def test_pieces_are_stored_whole_where_ids_have_gaps(tmp_path, cache):
+    """A vocabulary has few pieces here, with ids beyond what two bytes hold."""
+    pieces = letters()
+    plain = json.loads(pieces.tokenizer.to_str())
+    vocabulary = plain["model"]["vocab"]
+    shifted = {piece: index + 70_000 * (piece == "a") for piece, index in vocabulary.items()}
+    plain["model"]["vocab"] = shifted
+    wide = replace(pieces, tokenizer=Tokenizer.from_str(json.dumps(plain)))
+    source = TextSource((folder_of(tmp_path / "text", ["a b a", "b a"]),))
+    read = [read_text(source, SPEC, each, num_processes=1)[0].pieces for each in (pieces, wide)]
+    assert read[0].max() < 70_000 < read[1].max()
+    assert (read[1] % 70_000 == read[0]).all()
 
 
 def test_the_name_follows_from_text_splitter_tokenizer_and_what_is_left_out(tmp_path):

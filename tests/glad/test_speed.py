@@ -246,3 +246,10 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+def test_while_nothing_is_found_the_later_model_is_the_best(tmp_path):
+    """As training keeps it: ``checkpoint.is_better``."""
+    looks = [(30, 1.0, 0.0, 0.0), (60, 2.0, 0.0, 0.0), (97, 3.0, 0.0, 0.0)]
+    found = read_training_cost(left(tmp_path, looks=looks), STAGE)
+    assert (found.updates, found.epoch) == (97, 3.0)

@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
+from spanloom.config import recipe as recipes
 from spanloom.errors import RecipeError
 from spanloom.studies import designs
 from spanloom.studies.baseline import baseline_and_control
@@ -15,6 +16,7 @@ from spanloom.studies.designs import plan
 from spanloom.studies.job import Job, build_job, data_hash, subset
 from spanloom.studies.row import given_gold
 
+SHARED = RECIPES.parent / "ten-layers-shared.yaml"
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
 ALL_BUT_ONE = {"design": "all-but-one"}
 
@@ -455,6 +457,16 @@ def test_a_task_that_runs_on_request_is_learnt_alone(study):
     (job,) = planned(study([SINGLE], tasks=["ner"], settings=[])).jobs.values()
     asked = {**job.recipe, "tasks": {"ner": {**job.recipe["tasks"]["ner"], "on_request": True}}}
     assert subset(asked, ["ner"], (), "one").tasks["ner"].on_request is False
+
+
+def test_span_layers_that_no_task_reads_are_left_out():
+    base = recipes.to_plain(recipes.load(SHARED))
+    (layer,) = base["span_layers"]
+    readers = {name for name, task in base["tasks"].items() if task.get("span_layer")}
+    assert 0 < len(readers) < len(base["tasks"])
+    for name in base["tasks"]:
+        kept = subset(base, [name], (), name).span_layers
+        assert [spec.name for spec in kept] == [layer["name"]] * (name in readers)
 
 
 def test_a_teacher_of_several_tasks_teaches_those_that_are_learnt(study):

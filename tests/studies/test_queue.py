@@ -1,6 +1,7 @@
 """The order of runs, and what happens when workers die or runs fail."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from made_rows import RECIPES, make_row
@@ -119,6 +120,22 @@ def test_rows_of_earlier_code_are_known_by_their_names(study, folders, monkeypat
     assert known.keys() == planned.jobs.keys()
     assert all(row.name == planned.jobs[key].name for key, row in known.items())
     assert sum(row.key != key for key, row in known.items()) == 3  # joint has one of today
+
+
+def test_a_row_of_the_same_name_but_another_recipe_is_no_earlier_one(study, folders):
+    """Names tell tasks, seed and settings alone; bases of studies differ, too."""
+    other = study([SINGLE], tasks=["ner"])
+    _, known = run(other, folders, FakeExecutor(folders), print)
+    (row,) = known.values()
+    changed = {**row.recipe, "window": row.recipe["window"] + 1}
+    rows.save(replace(row, key="f" * 16, recipe=changed, date="2027-01-01"), folders.results)
+    rows.row_path(folders.results, row.key).unlink()
+    assert read_rows(other, folders, any_version=True)[1] == {}
+    rows.save(replace(row, key="e" * 16), folders.results)
+    ((_, earlier),) = read_rows(other, folders, any_version=True)[1].items()
+    assert earlier.key == "e" * 16
+    rows.save(replace(row, key="d" * 16), folders.results)  # of the same day: which is newer?
+    assert read_rows(other, folders, any_version=True)[1] == {}
 
 
 def test_the_longest_runs_come_first(study, folders):

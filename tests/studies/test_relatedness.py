@@ -16,6 +16,7 @@ from spanloom.studies.designs import plan
 from spanloom.studies.relatedness import (
     CENTERED,
     POOLED,
+    check_one_group,
     correlate,
     first_choice,
     gains_of,
@@ -250,3 +251,9 @@ def test_without_results_advice_says_that_nothing_is_known(tmp_path, monkeypatch
     (tmp_path / "damaged.json").write_text(json.dumps([]))
     with pytest.raises(Exception, match="no relatedness of tasks"):
         advice.read_known(tmp_path / "damaged.json")
+
+
+def test_models_of_several_trunks_are_not_compared():
+    check_one_group([("shared-head", "a"), ("shared-head", "a")])
+    with pytest.raises(DataError, match="one trunk and sharing mode, got shared-head a; shared-h"):
+        check_one_group([("shared-head", "b"), ("shared-head", "a")])

@@ -66,3 +66,10 @@ def test_nothing_but_biases_moves(bench, tmp_path, name):
     )
     assert moved == {f"heads.{name}.{key}" for key in biases}
     assert all(p.grad is None for p in now.values())
+
+
+def test_no_epoch_is_drawn_for_heads_without_output_biases(bench, tmp_path, monkeypatch):
+    run, stage = trainer(bench, tmp_path)
+    monkeypatch.setattr(type(run.model.tasks["names"]), "output_biases", lambda self, head: [])
+    monkeypatch.setattr(StageTrainer, "draw_epoch", lambda self: pytest.fail("drawn"))
+    stage.fit_biases(["names"])

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from spanloom.errors import RecipeError, TrainingError
 from spanloom.training import loop, validation
 from spanloom.training.batch_schedule import draw_epoch
+from spanloom.training.interrupt import Stopped
 from spanloom.training.loop import BEST, METRICS, StageTrainer
 from spanloom.training.progress_line import LogIntervals
 
@@ -90,6 +91,30 @@ def test_patience_shorter_than_the_interval_of_dev_scores_waits_for_the_next(
     run = bench.run(tmp_path, **one(patience=1, eval_every_epochs=2))
     progress = run.train(LogIntervals(1e9), resume=False)
     assert (progress.epoch, progress.best_epoch) == (6, 4)
+
+
+def test_a_run_resumed_inside_an_epoch_is_not_out_of_patience_there(bench, tmp_path, monkeypatch):
+    """Patience is over at 2.5 epochs; it is asked for at the end of the third, when 0.6 is best."""
+    scores = [0.1, 0.2, 0.5, 0.4, 0.3, 0.6, 0.6, 0.6, 0.6]
+    recipe = one(patience=1, eval_every_epochs=0.5, batch_words=24)
+
+    def stop_behind(epochs):
+        monkeypatch.setattr(
+            StageTrainer, "update", lambda self, update, pace: self.progress.epochs_done >= epochs
+        )
+
+    scripted(monkeypatch, scores)
+    stop_behind(math.inf)
+    whole = bench.run(tmp_path / "whole", **recipe).train(LogIntervals(1e9), resume=False)
+    assert (whole.epoch, whole.best_epoch) == (4, 3)
+    scripted(monkeypatch, scores)
+    stop_behind(2.5)
+    with pytest.raises(Stopped):
+        bench.run(tmp_path / "stopped", **recipe).train(LogIntervals(1e9), resume=False)
+    scripted(monkeypatch, scores[5:])
+    stop_behind(math.inf)
+    resumed = bench.run(tmp_path / "stopped", **recipe).train(LogIntervals(1e9), resume=True)
+    assert (resumed.epoch, resumed.best_epoch) == (4, 3)
 
 
 def test_a_plateau_halves_where_dev_stopped_rising(bench, tmp_path, monkeypatch):

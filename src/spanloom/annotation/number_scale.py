@@ -8,6 +8,7 @@ _ROUND_STEPS = 20  # steps of a scale at most, where its step is to be a round n
 _MAX_KEPT_STEPS = 63  # of another range in the same step: as many choices as labels
 _MAX_STEPS = 200  # more would leave no space for the text
 _TOLERANCE = 1e-9  # of a step: rounding errors
+_DIGITS = 4  # behind the point, of a number between those of a scale; finer scales have more
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,11 @@ class NumberScale:
     def value(self, index: int) -> float:
         """Return the number at an index, rounded to 12 digits."""
         return float(f"{self.low + index * self.step:.12g}")
+
+    @property
+    def digits(self) -> int:
+        """How many digits behind the point tell numbers between two of the scale apart."""
+        return max(_DIGITS, 2 - math.floor(math.log10(self.step)))
 
     def nearest(self, value: float) -> int:
         """Return the index of the nearest number."""

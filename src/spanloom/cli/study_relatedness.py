@@ -69,12 +69,17 @@ def similarity(options: SimilarityOptions) -> None:
 def _models_of(
     file: Path, data: Path | None, runs: Path | None
 ) -> tuple[list[Path], Path | None, Path]:
-    """Return the models of a study's single runs, its joint one if it is there, and its data."""
+    """Return the models of a study's single runs, its joint one if it is there, and its data.
+
+    Designs with a label do not count. Raises ``DataError`` for several trunks or sharing modes.
+    """
+    from spanloom.studies.relatedness import check_one_group
     from spanloom.studies.run import read_rows
     from spanloom.studies.spec import JOINT, SINGLE
 
     study, folders = open_study(file, data, runs, None, None)
-    cells = read_rows(study, folders)[0].cells
+    cells = [cell for cell in read_rows(study, folders)[0].cells if not cell.label]
+    check_one_group(cell.variant.group for cell in cells if cell.design in (SINGLE, JOINT))
     paths = {
         design: [
             path

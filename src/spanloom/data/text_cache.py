@@ -157,8 +157,8 @@ class _Encoder:
     @property
     def dtype(self) -> type[np.integer]:
         """The smallest type that holds all pieces."""
-        size = Tokenizer.from_str(self.state.tokenizer).get_vocab_size(with_added_tokens=True)
-        return np.uint16 if size <= 1 << 16 else np.int32
+        pieces = Tokenizer.from_str(self.state.tokenizer).get_vocab(with_added_tokens=True)
+        return np.uint16 if max(pieces.values()) < 1 << 16 else np.int32  # ids may have gaps
 
     def encode(self, documents: Sequence[Document]) -> bytes:
         """Return the arrays of a chunk as a file."""

@@ -24,7 +24,7 @@ from spanloom.errors import FormatError
 from spanloom.model.model import Model
 from spanloom.model.serialization import WEIGHTS
 from spanloom.training import validation
-from spanloom.training.checkpoint import Progress
+from spanloom.training.checkpoint import Progress, is_better
 from spanloom.training.loop import BEST, METRICS, STATE
 from spanloom.training.train import run_folder
 
@@ -213,9 +213,11 @@ def read_training_cost(out: Path, last: StageSpec) -> Trained | None:
         raise FormatError(
             str(metrics), None, f"expected {last.validation_metric} on dev, got {names}"
         )
-    best = max(
-        evaluations, key=lambda evaluation: validation.selection_score(evaluation.dev, last)
-    )  # the first of equal ones
+    best, best_score = evaluations[0], None
+    for evaluation in evaluations:  # as training chose
+        score = validation.selection_score(evaluation.dev, last)
+        if is_better(score, best_score):
+            best, best_score = evaluation, score
     minutes, speed = _cost(progress, logs, lines[-1].step)
     return Trained(
         *(minutes, speed, best.step, best.epoch, best.dev, progress.data),

@@ -203,7 +203,7 @@ def digest_of(source: str | Path | None = None) -> str:
 
 
 def repack(source: str | Path, target: Path, dtypes: StorageDtypes) -> None:
-    """Write the model at ``place`` to ``target`` with its weights stored in other types.
+    """Write the model at ``source`` to ``target`` with its weights stored in other types.
 
     Its card says so, once. Raises ``ModelError`` and ``StorageError``.
     """
@@ -312,18 +312,18 @@ def _plan(recipe: Recipe, path: Path) -> tuple[Plan, dict[str, Task]]:
     for name in recipe.tasks:
         vocabulary = recipe.vocabulary.get(name)
         if not isinstance(vocabulary, dict):
-            raise ModelError(f"{path}: no labels collected for task {name!r}")
+            raise ModelError(f"{path}: no vocabulary for task {name!r}")
         for key, value in vocabulary.items():
             if not is_valid_vocabulary(value):
                 expected = "expected a text, a number, texts, or texts by name"
-                raise ModelError(f"{path}: collected.{name}.{key}: {expected}, got {value!r:.60}")
+                raise ModelError(f"{path}: vocabulary.{name}.{key}: {expected}, got {value!r:.60}")
     try:
         plan = resolve(recipe).with_vocabulary(recipe.vocabulary)
         return plan, plan.build_tasks()
     except (NameNotFound, DataError) as error:
         raise ModelError(f"{path}: {error}") from error
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{path}: the collected labels are broken: {error!r:.200}") from error
+        raise ModelError(f"{path}: the vocabulary is broken: {error!r:.200}") from error
 
 
 def is_valid_vocabulary(value: object) -> bool:

@@ -13,12 +13,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from spanloom.cancellation import checkpoint
+from spanloom.nn.candidates import mention_scores
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.span_layer import SharedSpanProjection
 from spanloom.nn.spans import SpanInputs, SpanProjection
 
 _BLOCK = 512  # mentions whose antecedents are chosen at a time
-_PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 _SLOPE = 0.25  # what a mention twice as far loses before anything is learnt
 
 EndProjection = SpanProjection | SharedSpanProjection
@@ -91,8 +91,8 @@ class CoarseAntecedents(nn.Module):
         anaphors = self.anaphor.project(inputs, bounds) * self.search.rank**-0.5
         distances = torch.arange(1, self.search.horizon + 1, device=bounds.device)
         buckets = torch.frexp(distances.float()).exponent.long() - 1  # floor of the logarithm
-        mention = torch.logit(1 - types[:, 0], eps=_PROB_EPS)
-        return CoarseScores(antecedents, anaphors, mention, self.distance(buckets)[:, 0])
+        mentions = mention_scores(types)
+        return CoarseScores(antecedents, anaphors, mentions, self.distance(buckets)[:, 0])
 
     def forward(
         self,

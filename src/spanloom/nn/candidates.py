@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 _MAGNITUDE = 0x7FFFFFFF  # all bits of a float but its sign
+_PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +154,8 @@ def top_k_mask(
     mask = torch.zeros(len(group), dtype=torch.bool, device=group.device)
     mask[order] = rank < budget[ordered_group]
     return mask
+
+
+def mention_scores(types: Float[Tensor, "span type"]) -> Float[Tensor, " span"]:
+    """Return the log-odds that each span has any label (Lee et al. 2017, equation 1)."""
+    return torch.logit(1 - types[:, 0], eps=_PROB_EPS)

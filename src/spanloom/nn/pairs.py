@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from spanloom.nn.antecedents import CoarseScores
 from spanloom.nn.attributes import AttributeSizes
+from spanloom.nn.candidates import mention_scores
 from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
 from spanloom.nn.span_features import WordMeans
@@ -18,7 +19,6 @@ from spanloom.tensors import CorefFeatures
 
 _SPEAKER_CASES = 3  # unknown, the same speaker, two speakers
 _CHUNK = 2_048  # pairs scored at a time where no gradient is kept
-_PROB_EPS = 1e-4  # probabilities are kept that far from 0 and 1 where odds are taken
 _EDGES = (1, 2, 3, 4, 5, 8, 16, 32, 64)  # first distance (words between spans) of each bucket
 
 
@@ -80,11 +80,6 @@ class PairSizes:
         if self.span_dim is None:
             return self.projection()
         return SharedSpanProjection(self.span_dim, self.hidden_size)
-
-
-def mention_scores(types: Float[Tensor, "span type"]) -> Float[Tensor, " span"]:
-    """Return the log-odds that each span has any label (Lee et al. 2017, equation 1)."""
-    return torch.logit(1 - types[:, 0], eps=_PROB_EPS)
 
 
 ScorePairs = Callable[[Int[Tensor, "pair 2"]], Float[Tensor, "pair label"]]

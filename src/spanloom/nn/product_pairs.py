@@ -9,9 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint as recompute
 
+from spanloom.nn.candidates import mention_scores
 from spanloom.nn.feedforward import BuildFeedForward, OutputFeedForward
 from spanloom.nn.gather import gather_rows
-from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairSizes, ScorePairs, mention_scores
+from spanloom.nn.pairs import BasePairScorer, PairFeatures, PairSizes, ScorePairs
 from spanloom.nn.spans import SpanInputs, span_vectors
 
 _CHUNK = 2_048  # products of two vectors built at a time

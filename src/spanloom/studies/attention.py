@@ -46,7 +46,7 @@ def head_similarities(
 
 
 def _check_comparable(a: Model, b: Model) -> None:
-    """Raise ``ModelError`` where two models have other pieces, layers or heads."""
+    """Raise ``ModelError`` where two models have other pieces: then their encoders differ."""
     if a.subword_tokenizer.tokenizer.to_str() != b.subword_tokenizer.tokenizer.to_str():
         raise ModelError("attention: expected models of one encoder, got other word pieces")
 

@@ -364,7 +364,7 @@ def _oracle(
         for task in study.joint_tasks:
             own = [cell for cell in group if cell.task == task]
             if all(cell.job.key in rows for cell in own):
-                helpers = _helpers(study, task, spec, own, rows)
+                helpers = _helpers(study, task, own, rows)
                 job = _oracle_job(study, planner, task, spec, helpers)
                 oracle_cells.append(planner.cell(ORACLE, ORACLE, task, job))
     return oracle_cells
@@ -381,7 +381,7 @@ def _oracle_job(
 
 
 def _helpers(
-    study: Study, task: str, spec: OracleSpec, cells: Sequence[Cell], rows: Mapping[str, Row]
+    study: Study, task: str, cells: Sequence[Cell], rows: Mapping[str, Row]
 ) -> Iterator[str]:
     """Yield the tasks that help a task; ``cells`` are its own."""
     values: dict[tuple[str, frozenset[str]], list[float]] = {}

@@ -174,9 +174,9 @@ def _files(
 def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str) -> Recipe:
     """Return the recipe of some of the tasks of a plain recipe, changed by settings.
 
-    Levels and corpora that none of them needs are left out. Several tasks each keep their own best
-    weights. Tasks that all run on request alone run always here. Raises ``RecipeError`` for a
-    setting that does not fit.
+    Levels, span layers and corpora that none of them needs are left out. Several tasks each keep
+    their own best weights. Tasks that all run on request alone run always here. Raises
+    ``RecipeError`` for a setting that does not fit.
     """
     (stage,) = base["stages"]
     tasks = {name: base["tasks"][name] for name in names}
@@ -195,7 +195,9 @@ def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str)
     used = {task["data"] for task in tasks.values()}
     corpora = {key: parts for key, parts in base.get("corpora", {}).items() if key in used}
     levels = _levels_below(base["levels"], {task.get("level", TRUNK) for task in tasks.values()})
-    plain = {**base, "tasks": tasks, "levels": levels, "corpora": corpora}
+    read = {task.get("span_layer") for task in tasks.values()}
+    spans = [layer for layer in base.get("span_layers", ()) if layer["name"] in read]
+    plain = {**base, "tasks": tasks, "levels": levels, "corpora": corpora, "span_layers": spans}
     plain["stages"] = [{**stage, **own}]
     try:
         return recipes.loads(yaml.dump(plain), title, settings)

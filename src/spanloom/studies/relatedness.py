@@ -135,14 +135,18 @@ def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str],
     chosen = tuned or [r for r in results if r.design == PAIRS]
     if not chosen:
         raise DataError("no row of the designs pairs or pairs-then-single, so no gains of pairs")
-    groups = {r.group for r in chosen}
-    if len(groups) > 1:
-        names = "; ".join(" ".join(filter(None, group)) for group in sorted(groups))
-        raise DataError(f"expected one trunk and sharing mode, got {names}")
+    check_one_group(r.group for r in chosen)
     has_again = any(r.design == AGAIN for r in results if tuned)
     gains = {(r.partners[0], r.task): _gain(r, has_again) for r in chosen}
     finished = {pair: 100 * gain for pair, gain in gains.items() if gain is not None}
     return chosen[0].design, AGAIN if has_again else SINGLE, finished
+
+
+def check_one_group(groups: Iterable[tuple[str, str]]) -> None:
+    """Raise ``DataError`` for several trunks or sharing modes."""
+    if len(different := set(groups)) > 1:
+        names = "; ".join(" ".join(filter(None, group)) for group in sorted(different))
+        raise DataError(f"expected one trunk and sharing mode, got {names}")
 
 
 def _gain(result: Result, has_again: bool) -> float | None:

@@ -124,8 +124,10 @@ class Rows:
                 self.by_key[key] = from_json(path.read_bytes(), str(path))
         return {key: self.by_key[key] for key in wanted if key in self.by_key}
 
-    def by_name(self) -> dict[str, Row]:
-        """Return the newest row of each name, whatever its key; raises ``FormatError``."""
-        paths = sorted(self.folder.glob("?" * KEY_LENGTH + ".json"))
-        rows = [from_json(path.read_bytes(), str(path)) for path in paths]
-        return {row.name: row for row in sorted(rows, key=lambda row: row.date)}
+    def by_name(self) -> dict[str, list[Row]]:
+        """Return all rows of each name, whatever their keys; raises ``FormatError``."""
+        named: dict[str, list[Row]] = {}
+        for path in sorted(self.folder.glob("?" * KEY_LENGTH + ".json")):
+            row = from_json(path.read_bytes(), str(path))
+            named.setdefault(row.name, []).append(row)
+        return named

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from spanloom.errors import StudyError
 from spanloom.studies.designs import plan
+from spanloom.studies.earlier_rows import earlier_rows
 from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import Folders, delete_model
 from spanloom.studies.executors import Executor
@@ -125,17 +126,15 @@ def read_rows(
 ) -> tuple[StudyPlan, dict[str, Row]]:
     """Return the plan of a study as far as its rows allow, and these rows by the keys of its jobs.
 
-    With ``any_version`` a job without a row gets the newest one of its name: it was trained by an
-    earlier version of the code, or on an earlier one of the data.
+    With ``any_version`` a job without a row gets the newest one of its name and recipe: it was
+    trained by an earlier version of the code, or on an earlier one of the data.
     """
     rows = Rows(folders.results)
     planned = plan(study, folders.data, rows.read)
     of_today = rows.read(planned.jobs)
     if not any_version:
         return planned, of_today
-    by_name = rows.by_name()
-    earlier = {key: by_name[job.name] for key, job in planned.jobs.items() if job.name in by_name}
-    return planned, earlier | of_today
+    return planned, earlier_rows(planned.jobs, rows.by_name()) | of_today
 
 
 def _drain(queue: _Queue, rows: Rows, executor: Executor, estimates: Estimates) -> None:

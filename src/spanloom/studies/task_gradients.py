@@ -55,7 +55,7 @@ def gradient_cosines(
     Gradients are those of ``num_batches`` batches of train of each task, without dropout, in trunk
     and levels. The cosine of a task with itself is that of two halves of its batches: the ceiling
     that so few batches allow. Tasks that the model lacks are left out. Raises ``DataError`` where
-    the data are not what it learnt from.
+    the data have other labels than it learnt.
     """
     learnt = [name for name in names if name in model.tasks]
     prepared = _prepare(model, data)

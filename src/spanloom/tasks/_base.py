@@ -24,6 +24,12 @@ MetricValues = dict[str, float]
 # documents that have the task's layer, cut into words
 TrainDocuments = Sequence[tuple[Document, TokenizedDocument]]
 OptionsT = TypeVar("OptionsT", bound=BaseModel)
+_KINDS_OF_LABELS = {  # by key of a task's vocabulary
+    "span_labels": "spans",
+    "relation_labels": "relations",
+    "labels": "labels",
+    "attributes": "attributes",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,9 @@ class Task(Protocol):
     @property
     def unwritten(self) -> frozenset[str]:
         """The labels that it learns but never writes."""
+
+    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return the labels that it writes, by kind of annotation, of its stored vocabulary."""
 
     @property
     def decisions(self) -> Mapping[str, str]:
@@ -261,6 +270,14 @@ class LayerTask:
     def unwritten(self) -> frozenset[str]:
         """No labels: it writes all that it learns."""
         return frozenset()
+
+    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return the labels that it learnt and writes as they are."""
+        return {
+            kind: tuple(label for label in vocabulary[key] if label not in self.unwritten)
+            for key, kind in _KINDS_OF_LABELS.items()
+            if key in vocabulary
+        }
 
     @property
     def decisions(self) -> Mapping[str, str]:

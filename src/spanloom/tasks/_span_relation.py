@@ -12,6 +12,7 @@ from typing import Any
 from torch import nn
 
 from spanloom.annotation.events import restore
+from spanloom.annotation.fragments import NEXT
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
@@ -95,6 +96,13 @@ class SpanRelationTask(LayerTask):
         pairs = ("relation", "relation_attribute") if scheme.relations else ("relation",)
         learnt = pairs if self.vocabulary.relations else ()
         return learnt if self.gold_spans else (*spans, *learnt)
+
+    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return the labels of spans one by one, where several were learnt as one label."""
+        labels = super(SpanRelationTask, self).written_labels(vocabulary)
+        parts = (part for name in labels["spans"] for part in self.gold.label_parts(name))
+        relations = tuple(name for name in labels["relations"] if name != NEXT)
+        return {**labels, "spans": tuple(dict.fromkeys(parts)), "relations": relations}
 
     def build_head(self, spec: HeadInputSpec) -> SpanRelation:
         """Build the span-relation head."""

@@ -110,6 +110,10 @@ class GoldTrees(GoldSpans):
             layer = replace(layer, spans=plain)
         return unary_chains.collapse_unary(layer)
 
+    def label_parts(self, label: str) -> Sequence[str]:
+        """Return the labels of a chain."""
+        return unary_chains.expand_unary(label)
+
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
         """Return labels of chains that train did not have."""
         trees = (self.prepare(layer) for layer in layers)

@@ -28,7 +28,6 @@ from spanloom.tasks._span_extraction import (
 )
 
 _DEFAULT_LABEL = "value"  # of numbers, where train has none
-_DIGITS = 4  # of an expected number behind the point
 
 _SAMPLE = Document(
     "A woman rides a horse .\nA man plays a guitar .",
@@ -117,7 +116,7 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
             return super(ExtractiveRegressionTask, self).choose(probs)
         expected = float(probs @ np.array(self.scale.values))
         prob = float(probs[self.scale.nearest(expected)])
-        return Classification(self.label, round(expected, _DIGITS)), prob
+        return Classification(self.label, round(expected, self.scale.digits)), prob
 
     def with_range(self, low: float, high: float) -> "ExtractiveRegressionTask":
         """Return the task with the numbers of another range, in the steps of train where they fit.

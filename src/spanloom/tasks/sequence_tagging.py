@@ -109,6 +109,10 @@ class SequenceTaggingTask(WordTask):
         tags = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
         return list(dict.fromkeys(tags))
 
+    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return the labels of its scheme."""
+        return {"spans": tuple(self.labels)}
+
     def build_head(self, spec: HeadInputSpec) -> Tagger:
         """Build the tagger; it allows the tag transitions that any of its schemes allows."""
         schemes = [(SCHEMES[name], labels) for name, labels in self.sets]

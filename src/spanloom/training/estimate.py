@@ -18,6 +18,7 @@ from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.prepare import PreparedData
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.stage_length import num_updates
+from spanloom.training.warm_start import of_stage
 
 _NUM_UPDATES = 4  # that are timed, of all kinds together
 _NUM_KINDS = 24  # of updates, by their tasks: at least one of each is timed
@@ -40,11 +41,11 @@ def estimate(model: Model, prepared: PreparedData, device: str | None = None) ->
     pace = LogIntervals(log=_NEVER, checkpoint=_NEVER)
     with TemporaryDirectory(prefix="spanloom-") as folder:
         silent = MetricsLog(Path(folder) / METRICS, print, active=False)
-        run = Run(model, prepared, Path(folder), ProcessGroup(device), silent)
-        seconds = tuple(
-            _stage_seconds(StageTrainer(run, spec), pace) for spec in model.recipe.stages
-        )
-    return Estimate(seconds, _peak_bytes())
+        run, seconds = Run(model, prepared, Path(folder), ProcessGroup(device), silent), []
+        for spec in model.recipe.stages:
+            run.model = of_stage(run.model, spec)
+            seconds.append(_stage_seconds(StageTrainer(run, spec), pace))
+    return Estimate(tuple(seconds), _peak_bytes())
 
 
 def _stage_seconds(stage: StageTrainer, pace: LogIntervals) -> float:

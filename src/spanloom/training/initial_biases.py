@@ -21,24 +21,27 @@ from spanloom.training.prepare import PreparedData
 _BATCHES, _STEPS = 3, 12
 
 MeanLoss = Callable[[], Tensor]  # of a batch, with the biases as they are
+DrawEpoch = Callable[[], Iterable[Update]]
 
 
 def fit_initial_biases(
-    model: Model, prepared: PreparedData, names: Collection[str], epoch: Iterable[Update]
+    model: Model, prepared: PreparedData, names: Collection[str], draw_epoch: DrawEpoch
 ) -> list[nn.Parameter]:
     """Fit the output biases of the heads of tasks to the first batches that each has in an epoch.
 
-    Returns the biases. All processes read the same batches.
+    Returns the biases. All processes read the same batches. No epoch is drawn where no head has
+    any, as drawing one of raw text takes seconds.
     """
     fitted: list[nn.Parameter] = []
     model.network.eval()
-    batches = [batch for update in epoch for batch in update]
-    for name in names:
-        biases = model.tasks[name].output_biases(model.network.head(name))
+    heads = {name: model.tasks[name].output_biases(model.network.head(name)) for name in names}
+    batches = [batch for update in draw_epoch() for batch in update] if any(heads.values()) else []
+    for name, biases in heads.items():
+        if not biases:
+            continue
         own = [batch for batch in batches if name in batch.tasks][:_BATCHES]
-        if biases:
-            _minimize(list(_mean_losses(model, prepared, name, own)), biases)
-            fitted += biases
+        _minimize(list(_mean_losses(model, prepared, name, own)), biases)
+        fitted += biases
     return fitted
 
 

@@ -120,8 +120,7 @@ class Run:
         p = self.progress
         p.stage, p.epoch, p.step_in_epoch, p.is_evaluation_due = number, 0, 0, False
         p.stage_start_step, p.warmup_share, p.lr_scale = p.global_step, None, 1.0
-        p.num_clipped = 0
-        p.num_updates = None
+        p.num_clipped, p.num_updates = 0, None
         p.best, p.best_epoch, p.evaluated_epoch, p.metrics = None, 0.0, 0.0, {}
         p.lr_halvings = p.stale_evaluations = 0
         stage = self.recipe.stages[number]
@@ -218,7 +217,7 @@ class StageTrainer:
 
     def fit_biases(self, names: Collection[str]) -> None:
         """Fit the output biases of some tasks' new heads; all processes take the first one's."""
-        biases = fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch())
+        biases = fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch)
         self.processes.share(biases)  # as GPUs add up in no fixed order
 
     def draw_epoch(self) -> list[batch_schedule.Update]:
@@ -382,8 +381,9 @@ class StageTrainer:
             self.run_.metrics_log.log(warning)
 
     def _out_of_patience(self) -> bool:
+        """Return whether to stop early: between epochs only, and a resumed run may be in one."""
         patience = self.spec.patience
-        if patience is None or self.progress.best is None:
+        if patience is None or self.progress.best is None or self.progress.step_in_epoch:
             return False
         return self.progress.evaluated_epoch - self.progress.best_epoch >= patience
 

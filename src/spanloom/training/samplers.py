@@ -1,6 +1,6 @@
 """Samplers: the order of tasks in an epoch, as a list of turns; a turn has the tasks of a step.
 
-An epoch has as many batches as the sizes say together; ``balanced`` rounds up to whole turns.
+An epoch has as many batches as the sizes say together; ``balanced`` rounds to whole turns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
