@@ -85,6 +85,10 @@ class DataError(SpanloomError):
     """A corpus lacks what a command needs."""
 
 
+class MissingFileError(DataError):
+    """A file that a corpus is made of is not there, and cannot be had."""
+
+
 class NameNotFound(SpanloomError):
     """Nothing of this kind has the given name; the most similar name is suggested."""
 

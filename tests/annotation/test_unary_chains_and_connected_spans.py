@@ -1,5 +1,7 @@
 """Unary chains, clusters, and layers without some annotations: against plain definitions."""
 
+from dataclasses import replace
+
 import networkx
 import pytest
 from hypothesis import given
@@ -192,3 +194,17 @@ def test_without_nothing_a_layer_stays(drawn):
 )
 def test_what_has_no_name_is_left_out_of_a_chain(chain, name):
     assert unary_chains.drop_empty_labels(chain) == name
+
+
+def test_what_depends_on_removed_ones_is_removed_however_long_the_chain():
+    """Also where each note is on the one before: by passes over all this took seconds."""
+    span, num = Span("T1", "P", ((0, 1),)), 20_000
+    notes = [Note(f"#{n}", "AnnotatorNotes", f"#{n - 1}" if n else "T1", "x") for n in range(num)]
+    sets = (
+        Equivalence("*1", "Alias", ("T1", "T2", "T3")),
+        Equivalence("*2", "Alias", ("T1", "T2")),
+    )
+    spans = (span, replace(span, id="T2"), replace(span, id="T3"))
+    left = without_annotations(Layer("main", spans, notes=tuple(notes), equivalences=sets), {"T1"})
+    assert [kept.id for kept in left.spans] == ["T2", "T3"]
+    assert (left.notes, [kept.id for kept in left.equivalences]) == ((), ["*1"])

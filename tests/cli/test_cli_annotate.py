@@ -70,7 +70,7 @@ def test_a_layer_that_is_often_wrong_is_off_and_named(annotate, monkeypatch):
     monkeypatch.setattr("spanloom.model.card_scores.doubtful_layers", lambda *_: doubts)
     why = "main is off, as it is often wrong (relation_f1 12.3 on dev); --layers main shows it"
     result = annotate(TEXT)
-    assert result.stdout == "# text\nnothing found\n"
+    assert result.stdout == "# text\nnothing to show\n"
     assert why in result.stderr.splitlines()
     assert '"doubt":"relation_f1 12.3 on dev"' in annotate(TEXT, "--to", "html").stdout
     for asked in (("--layers", "main"), ("--layers", "all"), ("--tasks", "steps")):
@@ -239,7 +239,7 @@ def test_one_task(annotate):
 
 
 def test_tasks_on_request_run_where_all_or_they_are_named(spanloom, annotate, fails, tmp_path):
-    told = "--layers relations: its task is run only on request; say --tasks relations, or"
+    told = "--layers relations: its task does not run; say --tasks relations (with the others), or"
     for out in ((), ("-o", tmp_path / "out.txt", "--workers", "1")):
         assert told in fails("annotate", TEXT, "--layers", "relations", *out, code=2)
     everything = spanloom("annotate", TEXT, "--tasks", "all", "--layers", "relations")

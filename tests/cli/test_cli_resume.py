@@ -188,6 +188,14 @@ def test_another_model_is_called_that_and_not_by_its_hash(tmp_path):
         check_same_run(tmp_path, {"model": "2006", "tasks": "ner"})
 
 
+def test_nothing_is_noted_in_a_folder_of_anyones_annotation(tmp_path):
+    """Else a later run would take the annotation for that of an earlier one."""
+    (tmp_path / "mine.ann").touch()
+    record_run(tmp_path, {"model": "2005", "tasks": "ner"})
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.ann"]
+    check_same_run(tmp_path, {"model": "2006", "tasks": "srl"})
+
+
 @pytest.mark.parametrize("more", [[], ["--resume"]])
 def test_a_brat_folder_of_another_run_is_refused_at_once(
     annotate, fails, home, source, tmp_path, monkeypatch, more
@@ -201,7 +209,7 @@ def test_a_brat_folder_of_another_run_is_refused_at_once(
     line = fails("annotate", source, "-o", out, *other, code=1)
     assert f"-o {out}: has the results of another run (compute was 'cpu, 1 thread, fp32" in line
     assert "and is now 'cpu, 1 thread, bf16" in line
-    assert line.endswith("choose another place, or delete it")
+    assert line.endswith(f"delete {out / '.spanloom.run'}")
     assert tree(out) == before
 
 

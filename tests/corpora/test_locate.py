@@ -53,6 +53,11 @@ def test_the_error_names_every_place_and_the_variable(places):
         assert tried in str(caught.value)
 
 
+def test_a_dataset_with_a_card_is_named_with_the_command_that_makes_it(places):
+    with pytest.raises(DataError, match=r"\(spanloom glad prepare ewt --raw DOWNLOADS -o DIR make"):
+        locate("ewt", places / "recipes")
+
+
 def test_without_the_variable_it_is_not_looked_up(places, monkeypatch):
     (places / "data" / "wlp").mkdir()
     monkeypatch.delenv("SPANLOOM_DATA")

@@ -408,8 +408,6 @@ def test_row_45_files_that_are_missing_empty_or_elsewhere(tmp_path):
     bare, empty = (each.document for each in folder.read_all(tmp_path))
     assert (bare.has_layer(MAIN), empty.has_layer(MAIN)) == (False, True)
     assert (write.parts(bare), write.parts(empty)) == ({}, {".ann": ""})
-    elsewhere = read.load(tmp_path / "bare.txt", annotations=tmp_path / "other").document
-    assert len(elsewhere[MAIN].spans) == 2
     with pytest.raises(FormatError, match=r"lonely\.txt: cannot be read"):
         read.load(tmp_path / "lonely.txt")
 
@@ -422,12 +420,22 @@ def test_row_46_nested_collections_and_links_that_leave(tmp_path):
         path.write_text("text")
     (tmp_path / "secret.txt").write_text("secret")
     (root / "leak.txt").symlink_to(tmp_path / "secret.txt")
+    (tmp_path / "secret.ann").write_text("T1\tP 0 4\ttext\n")
+    (root / "PMID.1.ann").symlink_to(tmp_path / "secret.ann")
+    (root / "a" / "b" / "c.ann").write_text("T1\tP 0 4\ttext\n")
+    (root / "a" / "PMID.1.2.ann").symlink_to(root / "a" / "b" / "c.ann")
     (root / "out").symlink_to(tmp_path)
     (root / "a" / "circle").symlink_to(root)
     (root / "same.txt").symlink_to(root / "PMID.1.txt")
     found = folder.collect(root)
     assert [name for name, _ in found.documents] == ["PMID.1", "a/PMID.1.2", "a/b/c", "same"]
-    assert sorted(each.path for each in found.problems) == ["leak.txt", "out"]
+    assert sorted(each.path for each in found.problems) == ["PMID.1.ann", "leak.txt", "out"]
+    is_annotated = [each.document.has_layer(MAIN) for each in folder.read_all(root)]
+    assert is_annotated == [False, True, True, False]
+    alone = read.load(root / "PMID.1.txt")
+    assert [str(each) for each in alone.problems] == [
+        "PMID.1.ann: a link that leaves the folder; not read"
+    ]
     document = replace(next(folder.read_all(root)).document, name="../escaped")
     for name in ("../escaped", "/etc/x", "a/../../x", "", "..", "out/x", "a\\b", "nul\0"):
         with pytest.raises(StorageError, match="leads out of the folder"):

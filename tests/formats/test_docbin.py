@@ -220,3 +220,13 @@ def test_a_corpus_comes_back(data):
     assert [each.label for each in again["dependency"].relations] == [
         each.label for each in document["dependency"].relations
     ]
+
+
+@pytest.mark.parametrize("meta", [5, [5], [["a"]], [["a", 1]]])
+def test_what_is_kept_must_be_pairs_of_texts(meta):
+    bin_ = DocBin(store_user_data=True)
+    doc = Doc(spacy.blank("en").vocab, ["a"])
+    doc.user_data["spanloom"] = {"meta": meta}
+    bin_.add(doc)
+    with pytest.raises(FormatError, match="document 1: "):
+        list(loads(bin_.to_bytes()))

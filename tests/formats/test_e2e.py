@@ -117,3 +117,9 @@ def test_real_files(file, unlike, data):
         t for line in tags for t, before in zip(line, ["", *line], strict=False) if t != before
     ]
     assert sum(len(each["aspects"].spans) for each in found) == len([t for t in every if t != "O"])
+
+
+def test_a_line_of_signs_alone_is_looked_at_once():
+    """Trying each of its parts took seconds for some thousand signs."""
+    assert not KIND.sniff("#" * 1_000_000, "a.txt")
+    assert KIND.sniff(KIND.example, "a.txt")

@@ -55,6 +55,7 @@ def test_layers_of_a_text():
         ('<p x="1" x="2">', 2, "an attribute stands twice in <p>"),
         ('<p x="&nbsp;">', 2, "expected one of &amp;"),
         ("<p>", 3, "expected </p>, got </text>"),
+        ("<s>\n" + ROW.format("a").replace("NOUN", "&#9;") + "\n</s>", 3, "a tag as upos, or _"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(inside, line, problem):

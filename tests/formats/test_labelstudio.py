@@ -134,3 +134,14 @@ def test_damaged_samples():
 def test_what_is_written_is_read_as_written(drawn):
     text = dumps(loads(dumps(drawn)))
     assert dumps(loads(text)) == text
+
+
+@pytest.mark.parametrize(("start", "end"), [(7, 10), (5, 8)])
+def test_offsets_are_code_points_or_utf16_units_whichever_fit_the_text(start, end):
+    """The editor counts two units for each of the first two characters here."""
+    text = "\U0001f600\U0001f600 · Ada met"
+    record = json.loads(exported(region("r1", start, end, "Ada", "P")))
+    record[0]["data"]["text"] = text
+    (document,) = loads(json.dumps(record))
+    (span,) = document["label"].spans
+    assert (span.start, document.text_of(span)) == (5, "Ada")

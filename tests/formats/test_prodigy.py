@@ -110,3 +110,11 @@ def test_spans_of_tools_that_write_as_prodigy_does():
     line = '{"text": "Ada ran.", "spans": [{"start": 0, "end": 3, "label": "PER"}]}\n'
     assert KIND.sniff(line, "x.jsonl")
     assert not KIND.sniff('{"text": "Ada ran.", "spans": [[0, 3, "PER"]]}\n', "x.jsonl")
+
+
+@pytest.mark.parametrize("value", ['"guess"', "1"])
+def test_a_value_of_another_tool_under_a_key_of_the_format_is_no_annotation(value):
+    document = Document("Ada met Bob.", meta=(("label", value), ("source", '"web"')))
+    (read,) = loads(dumps([document]))
+    assert read.layers == ()
+    assert dict(read.meta)["source"] == '"web"'

@@ -115,3 +115,14 @@ def test_how_a_file_is_read_is_told(tmp_path):
     told = _files.describe(path)
     assert told.startswith("table (text: review, label: stars, ")
     assert "separator: semicolon" in told
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+@pytest.mark.parametrize("others", [(), ("id",), ("id", "date")])
+def test_texts_without_labels_are_read_by_the_name_of_their_column(tmp_path, name, others):
+    texts = ["Ada met Bob.\nShe left.", 'He said "hi", and went']
+    rows = [(*others, "text"), *((*map(str, range(len(others))), text) for text in texts)]
+    separator = "\t" if name.endswith("tsv") else ","
+    documents = read(tmp_path, name, written(rows, separator, csv.QUOTE_ALL))
+    assert [document.text for document in documents] == texts
+    assert all(not layer.spans for document in documents for layer in document.layers)

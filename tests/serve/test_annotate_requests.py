@@ -137,6 +137,9 @@ def test_conllu_reads_back_as_the_same(asked, text):
     assert made == spelled
     words = [expected.text_of(span) for span in expected["words"].spans]
     assert [row.split("\t")[1] for row in made.splitlines() if "\t" in row] == words
+    lost = conllu.KIND.count_lost(expected, conllu.Columns(add_sent_metadata=True))
+    warnings = reply.json()["documents"][0].get("warnings", [])
+    assert warnings == [f"conllu has no place for {what}: {n}" for what, n in lost.items()]
 
 
 def test_a_question_is_answered_from_the_text(asked):

@@ -5,6 +5,7 @@ import json
 import pytest
 from made_rows import RECIPES
 
+from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.errors import RecipeError
 from spanloom.studies.spec import load
@@ -103,3 +104,11 @@ def test_a_recipe_that_goes_on_from_a_model_is_refused(tmp_path):
 def test_what_is_no_mapping_is_refused(tmp_path):
     with pytest.raises(RecipeError, match="expected a mapping"):
         read(tmp_path, "- joint")
+
+
+def test_a_recipe_and_a_study_are_told_apart(tmp_path):
+    with pytest.raises(RecipeError, match=r"tiny-joint\.yaml.*is a recipe, which spanloom train"):
+        load(RECIPES / "tiny-joint.yaml")
+    (tmp_path / "study.yaml").write_text(STUDY)
+    with pytest.raises(RecipeError, match=r"study\.yaml.*is a study, which spanloom study run"):
+        recipes.load(tmp_path / "study.yaml")

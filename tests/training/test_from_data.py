@@ -65,6 +65,18 @@ def test_a_look_at_a_test_set_is_noted(tmp_path, monkeypatch):
     assert '"split": "test"' in (tmp_path / "test-evaluations.jsonl").read_text()
 
 
+def test_what_are_no_documents_is_told():
+    with pytest.raises(TypeError, match="expected annotated documents, got str"):
+        spanloom.train(["Ada met Bob."])
+    with pytest.raises(DataError, match="expected documents to learn from, got none"):
+        spanloom.train([])
+
+
+def test_names_of_tasks_are_no_text():
+    with pytest.raises(TypeError, match=r"expected a list of names of tasks, as \['ner'\]"):
+        list(spanloom.load().annotate(["Ada met Bob."], "ner"))
+
+
 def test_what_is_no_data_is_refused(tmp_path):
     with pytest.raises(DataError, match="nowhere: no such recipe, folder or file"):
         spanloom.train(tmp_path / "nowhere")

@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM: the update is finished and kept, and what is left can be used."""
 
 import os
+import shutil
 import signal
 import threading
 
@@ -141,7 +142,10 @@ def test_stopped_before_dev_was_scored_a_model_is_left(
     assert is_unfinished(out)
     progress = checkpoint.read_progress(run_folder(out) / "state", bench.fresh()[1].fingerprint)
     assert progress.global_step == 1
-    bench.train(out, resume=True)
+    shutil.copytree(run_folder(out), run_folder(tmp_path / "again"))
+    note = f"{run_folder(tmp_path / 'again')}: has a run that was stopped; --resume goes on with it"
+    assert any(line.startswith(note) for line in bench.train(tmp_path / "again"))
+    assert not any("was stopped" in line for line in bench.train(out, resume=True))
     same(out, undisturbed)
     assert not is_unfinished(out)
     assert each_update_once(out) == each_update_once(undisturbed)

@@ -1,6 +1,6 @@
 """Remove annotations from a layer, and what refers to them."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from typing import TypeVar
 
@@ -24,9 +24,7 @@ def without_annotations(layer: Layer, ids: Set[str]) -> Layer:
     An equivalence loses removed members, and is removed if fewer than two are left; an event loses
     removed arguments, and is removed with its trigger.
     """
-    removed = set(ids)
-    while dependents := {a.id for a in layer.annotations() if _depends_on(a, removed)} - removed:
-        removed |= dependents
+    removed = _with_dependents(layer, ids)
     events = _keep(layer.events, removed)
     equivalences = _keep(layer.equivalences, removed)
     return Layer(
@@ -46,18 +44,39 @@ def _keep(annotations: Iterable[_A], removed: Set[str]) -> tuple[_A, ...]:
     return tuple(annotation for annotation in annotations if annotation.id not in removed)
 
 
-def _depends_on(annotation: Annotation, removed: Set[str]) -> bool:
-    """Return whether an annotation cannot exist without these ids."""
+def _with_dependents(layer: Layer, ids: Set[str]) -> set[str]:
+    """Return these ids and those of all that cannot exist without them, in linear time."""
+    dependents: dict[str, list[Annotation]] = {}
+    num_left: dict[str, int] = {}  # members of equivalences
+    for annotation in layer.annotations():
+        for target in _targets(annotation):
+            dependents.setdefault(target, []).append(annotation)
+        if isinstance(annotation, Equivalence):
+            num_left[annotation.id] = len(annotation.members)
+    removed = {*ids, *(id for id, num in num_left.items() if num < 2)}
+    queue = list(removed)
+    while queue:
+        for annotation in dependents.get(queue.pop(), ()):
+            if annotation.id in num_left:
+                num_left[annotation.id] -= 1
+            if annotation.id not in removed and num_left.get(annotation.id, 0) < 2:
+                removed.add(annotation.id)
+                queue.append(annotation.id)
+    return removed
+
+
+def _targets(annotation: Annotation) -> Sequence[str]:
+    """Return the ids that an annotation cannot exist without; an equivalence can without one."""
     match annotation:
         case Relation():
-            return annotation.head in removed or annotation.tail in removed
+            return annotation.head, annotation.tail
         case Event():
-            return annotation.trigger in removed
+            return (annotation.trigger,)
         case Attribute() | Normalization() | Note():
-            return annotation.target in removed
+            return (annotation.target,)
         case Equivalence():
-            return len(_without_members(annotation, removed).members) < 2
-    return False
+            return annotation.members
+    return ()
 
 
 def _without_arguments(event: Event, removed: Set[str]) -> Event:

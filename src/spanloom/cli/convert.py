@@ -306,13 +306,13 @@ def view(
     names = " and ".join(path.resolve().name for path in paths[:2])
     if len(sides) == 2 and (common := _common(paths, sides)):
         log(f"gold: {paths[0]}, predicted: {paths[1]}")
-        sides = common
-        page = html.render_pair(*sides, title=names)
+        page = html.render_pair(*common, title=names)
+        drawn = f"{quantity(len(common[0]), 'document')}, compared"
     else:
         page = html.render((document for side in sides for document in side), title=names)
+        drawn = quantity(sum(map(len, sides)), "document")
     write_file(target, page.encode())
-    num_documents = quantity(sum(map(len, sides)), "document")
-    write_stdout(f"{target}: {num_documents}; open it in a browser")
+    write_stdout(f"{target}: {drawn}; open it in a browser")
 
 
 def _check_page(target: Path, paths: Iterable[Path]) -> None:

@@ -8,7 +8,7 @@ from spanloom.corpora import card as cards
 from spanloom.corpora import prepare as making
 from spanloom.corpora.fetch import fetch
 from spanloom.corpora.prepare import Prepared
-from spanloom.errors import DataError, SpanloomError
+from spanloom.errors import MissingFileError, SpanloomError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class DatasetPreparer:
         """Return what was made of a dataset's files; errors do not stop those that come after."""
         try:
             return PrepareOutcome(self._prepare(name))
-        except DataError as error:
+        except MissingFileError as error:
             return PrepareOutcome(error=str(error), is_missing=True)
         except SpanloomError as error:
             return PrepareOutcome(error=str(error))
@@ -43,7 +43,7 @@ class DatasetPreparer:
         if card.download_instructions and not any(
             self.raw.glob(f) for s in card.sources.values() for f in s.files
         ):
-            raise DataError(f"{name}: {card.download_instructions}")
+            raise MissingFileError(f"{name}: {card.download_instructions}")
         prepared = making.prepare(name, self.raw, self.out, lambda line: log(f"{name}: {line}"))
         log(f"{name}: {'made' if prepared.fresh else 'there already'}")
         return prepared

@@ -9,6 +9,7 @@ import typer
 
 from spanloom.cli.console import is_terminal, log, write_stdout
 from spanloom.errors import DataError
+from spanloom.quantity import quantity
 
 if TYPE_CHECKING:
     from spanloom.corpora.prepare import Prepared
@@ -70,6 +71,7 @@ def prepare(
     names = list(cards.names()) if is_all else list(dict.fromkeys(names))
     size = workers or default_workers(len(names), "cpu", CORPUS_WORK)
     prepared: dict[str, Prepared] = {}
+    failures: list[str] = []
     with nullcontext(map_here) if size == 1 else open_calls(min(size, len(names))) as mapper:
         outcomes = mapper(DatasetPreparer(raw, out), names)
         for name, outcome in zip(names, outcomes, strict=True):
@@ -77,11 +79,15 @@ def prepare(
                 prepared[name] = outcome.prepared
             elif is_all and outcome.is_missing:
                 log(f"{name}: left out: {outcome.error}")
+            elif is_all:
+                failures.append(f"{name}: {outcome.error}")
             else:
                 raise DataError(outcome.error)
-    if not prepared:
+    if not prepared and not failures:
         raise DataError(f"{raw}: no dataset has its files here")
     _tell(prepared)
+    if failures:
+        raise DataError(f"{quantity(len(failures), 'dataset')} not made:\n" + "\n".join(failures))
 
 
 def _tell(prepared: "dict[str, Prepared]") -> None:

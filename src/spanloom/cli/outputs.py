@@ -48,8 +48,8 @@ class ShownLayers:
             if name in (ALL_LAYERS, WORDS, SENTENCES, TEXT_PAIR, *layers):
                 continue
             if name in not_run:
-                wanted = f"--tasks {not_run[name]}, or --tasks all"
-                raise WrongUse(f"--layers {name}: its task is run only on request; say {wanted}")
+                wanted = f"--tasks {not_run[name]} (with the others), or --tasks all"
+                raise WrongUse(f"--layers {name}: its task does not run; say {wanted}")
             raise NameNotFound("layer", name, layers)
 
     def log_doubts(self, form: str) -> None:
@@ -346,7 +346,9 @@ def _shown(
             )
             colored = to_terminal and "NO_COLOR" not in os.environ
             text = draw(document, width=width, colored=colored, layers=names)
-        yield "\n" * (number > 0) + f"# {document.name}\n" + (text or "nothing found\n")
+        hidden = any(layer.spans or layer.relations for layer in document.layers)
+        nothing = "nothing to show\n" if hidden else "nothing found\n"
+        yield "\n" * (number > 0) + f"# {document.name}\n" + (text or nothing)
 
 
 def _with_layers(document: Document, names: Iterable[str]) -> Document:

@@ -28,13 +28,18 @@ def check_same_run(folder: Path, work: Mapping[str, str]) -> None:
     if recorded and changes and any(path.suffix == ".ann" for path in visible(folder)):
         raise StorageError(
             f"-o {folder}: has the results of another run ({'; '.join(changes)}); choose another "
-            "place, or delete it"
+            f"place, or, if all annotation there may stay, delete {folder / _RECORD}"
         )
 
 
 def record_run(folder: Path, work: Mapping[str, str]) -> None:
-    """Note with what the annotation in a folder is computed; raises ``StorageError``."""
-    if _read(folder) != work:
+    """Note with what the annotation in a folder is computed; raises ``StorageError``.
+
+    Nothing is noted in a folder that has annotation already, as that may be anyone's.
+    """
+    recorded = _read(folder)
+    is_anyones = not recorded and any(path.suffix == ".ann" for path in visible(folder))
+    if recorded != work and not is_anyones:
         write_file(folder / _RECORD, json.dumps(dict(work)).encode() + b"\n")
 
 

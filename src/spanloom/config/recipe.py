@@ -122,7 +122,10 @@ class Recipe(Options):
 
 def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
     """Read a recipe file, changed by settings such as ``stages.0.epochs=3``; ``RecipeError``."""
-    return _read(yaml.load(path), settings)
+    loaded = yaml.load(path)
+    if isinstance(loaded.data, dict) and "designs" in loaded.data:
+        raise loaded.location.error("is a study, which spanloom study run reads, and no recipe")
+    return _read(loaded, settings)
 
 
 def loads(text: str, name: str = "recipe", settings: Iterable[str] = ()) -> Recipe:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from spanloom.atomic_io import write_chunks
 from spanloom.corpora.card import Card, Source
-from spanloom.errors import DataError
+from spanloom.errors import DataError, MissingFileError
 
 _TIMEOUT_SECONDS = 60
 _CHUNK_BYTES = 1 << 20
@@ -79,5 +79,5 @@ def _read_chunk(response: http.client.HTTPResponse, address: str) -> bytes:
         raise _download_error(address, error) from error
 
 
-def _download_error(address: str, error: Exception) -> DataError:
-    return DataError(f"{address}: cannot be downloaded: {error}")
+def _download_error(address: str, error: Exception) -> MissingFileError:
+    return MissingFileError(f"{address}: cannot be downloaded: {error}")

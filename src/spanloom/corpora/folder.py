@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from spanloom.annotation.excerpt import clip
-from spanloom.corpora import files
+from spanloom.corpora import card, files
 from spanloom.corpora.places import VARIABLE, places
 from spanloom.corpora.splits import SPLITS, find
 from spanloom.document import SENTENCES, Document
@@ -227,6 +227,8 @@ def locate(data: str, recipe_dir: Path) -> Path:
             return path
     names = ", ".join(map(str, tried))
     hint = f"set {VARIABLE} to where corpora lie, or say --data DIR to study and glad"
+    if data in card.names():
+        hint = f"spanloom glad prepare {data} --raw DOWNLOADS -o DIR makes it; {hint}"
     raise DataError(f"no corpus {data!r}; looked at {names} ({hint})")
 
 
@@ -284,8 +286,13 @@ def _sentence_starts(document: Document) -> list[int]:
 
 
 def with_names(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the documents; those without a name get their number as one."""
+    """Yield the documents; those without a name get their number as one.
+
+    Raises ``TypeError`` for what is no document.
+    """
     for number, document in enumerate(documents, 1):
+        if not isinstance(document, Document):
+            raise TypeError(f"expected annotated documents, got {type(document).__name__}")
         yield document if document.name else replace(document, name=f"document-{number:06}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spanloom.atomic_io import sha256_of
 from spanloom.corpora.card import Card, Source
-from spanloom.errors import DataError
+from spanloom.errors import DataError, MissingFileError
 from spanloom.formats import _files
 
 TEXT = "text"  # the format of plain text, which has no annotation
@@ -17,13 +17,13 @@ GZIP_SUFFIX = ".gz"
 def files(source: Source, raw: Path, advice: str = "") -> list[Path]:
     """Return the files of a source, sorted.
 
-    Raises ``DataError`` for a missing file, with the ``advice`` how to get it.
+    Raises ``MissingFileError`` for a missing file, with the ``advice`` how to get it.
     """
     paths: set[Path] = set()
     for pattern in source.files:
         matches = {path for path in raw.glob(pattern) if path.is_file()}
         if not matches:
-            raise DataError(f"{raw / pattern}: no such file; {advice}".removesuffix("; "))
+            raise MissingFileError(f"{raw / pattern}: no such file; {advice}".removesuffix("; "))
         paths |= matches
     return sorted(paths)
 

@@ -42,8 +42,10 @@ def bounds_within(text: str, start: Any, end: Any) -> Fragment:
 
 
 def add_meta(builder: DocumentBuilder, entries: Iterable[tuple[str, Any]]) -> None:
-    """Keep values in meta, as JSON."""
-    builder.meta += [(key, json.dumps(value, ensure_ascii=False)) for key, value in entries]
+    """Keep values in meta, as JSON; raises ``ValueError`` for numbers beyond a float's range."""
+    builder.meta += [
+        (key, json.dumps(value, ensure_ascii=False, allow_nan=False)) for key, value in entries
+    ]
 
 
 def add_class(builder: DocumentBuilder, layer: str, label: str, text: str) -> None:

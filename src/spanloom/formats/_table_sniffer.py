@@ -50,11 +50,19 @@ class _Table:
 
 def sniff_layout(head: str) -> dict[str, Any] | None:
     """Return the options that read a table which begins with ``head``, None if it is no table."""
+    if _is_column_of_texts(head):
+        return {"separator": "comma", "quoting": True, "header": True, "label": None, "id": None}
     for table in _tables(head):
         layout = _by_names(table) or _by_cells(table)
         if layout is not None:
             return {"separator": table.separator, "quoting": table.quoting, **layout}
     return None
+
+
+def _is_column_of_texts(head: str) -> bool:
+    """Return whether there is one column, ``text``, with quotes around its cells."""
+    first, _, below = head[len(opening(head)) :].lstrip("\r\n").partition("\n")
+    return first.strip().strip('"') == _TEXT_NAMES[0] and below.startswith('"')
 
 
 def _tables(head: str) -> Iterator[_Table]:
@@ -101,8 +109,8 @@ def _by_names(table: _Table) -> dict[str, Any] | None:
     if label is not None and label == number:  # stars: classes unless there are many
         cells = table.column(numbers[label])
         label, number = (None, number) if _are_numbers(cells) else (label, None)
-    if label is None and number is None:
-        return None
+    if label is None and number is None and first != _TEXT_NAMES[0]:
+        return None  # any table may have a title; one with a column "text" is of texts
     ids = _first_of(_ID_NAMES, names, {*taken, label, number})
     roles = {"text": first, "text_pair": second, "label": label, "number": number, "id": ids}
     return {"header": True} | {

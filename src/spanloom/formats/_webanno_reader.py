@@ -49,9 +49,14 @@ class _Row:
 @dataclass(slots=True)
 class _Sentence:
     line: int
-    text: str = ""
+    lines: list[str]
     notes: list[str] = field(default_factory=list)
     rows: list[_Row] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its lines as one text."""
+        return "\n".join(self.lines)
 
 
 @dataclass(slots=True)
@@ -92,9 +97,9 @@ class _Reader:
         if text.startswith(TEXT):
             added = unescape(text.removeprefix(TEXT))
             if self.sentences and not self.sentences[-1].rows and not self.notes:
-                self.sentences[-1].text += "\n" + added
+                self.sentences[-1].lines.append(added)
             else:
-                self.sentences.append(_Sentence(line.number, added, self.notes))
+                self.sentences.append(_Sentence(line.number, [added], self.notes))
                 self.notes = []
         elif text.startswith("#") and not _ROW.match(text):
             self._add_comment(text)

@@ -29,6 +29,7 @@ from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._docbin import Grouped, Row, Tokens, has_signature, pack, unpack
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
+from spanloom.formats._json import a_list, a_string
 from spanloom.formats._word_view import WordView
 
 ENTITIES, DEPENDENCY = "entities", "dependency"
@@ -95,9 +96,9 @@ class _TokenReader:
         self._add_groups()
         if tokens.cats:
             builder.meta.append((CATS, json.dumps(tokens.cats, ensure_ascii=False)))
-        for pair in tokens.kept.get("meta") or ():
-            key, value = pair
-            builder.meta.append((str(key), str(value)))
+        for pair in a_list(tokens.kept.get("meta") or []):
+            key, value = map(a_string, a_list(pair))
+            builder.meta.append((key, value))
         return builder.build()
 
     def _token_bounds(self) -> list[Fragment]:

@@ -33,7 +33,7 @@ _TERMS = Prefixed("T", "T", "T", "T")
 _BREAK = re.compile(r"[ \n]")
 _LABEL = re.compile(r"[^\s=]+")
 _TAG = re.compile(rf"{OUTSIDE}|T-{_LABEL.pattern}")
-_LINE = re.compile(r"[^\n]*?####[^ \n]+=(?:O|T-[A-Z]+)(?: [^ \n]+=(?:O|T-[A-Z]+))*")
+_TAGGED = re.compile(r"[^ \n]+=(?:O|T-[A-Z]+)(?: [^ \n]+=(?:O|T-[A-Z]+))*")
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
@@ -118,7 +118,7 @@ def _is_writable_label(span: Tagged) -> bool:
 def _sniff(head: str, name: str) -> bool:
     """Recognize the format by the first line."""
     first_line = head.lstrip().split("\n", 1)[0].rstrip()
-    return _PARTING in first_line and _LINE.match(first_line) is not None
+    return _TAGGED.match(first_line.partition(_PARTING)[2]) is not None
 
 
 KIND = Format(

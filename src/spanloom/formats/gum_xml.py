@@ -166,6 +166,9 @@ class _TextReader:
         values = [_unescape(cell, line, self.path) for cell in row]
         if not values[0].strip():
             raise self._error(f"expected a word, got {values[0]!r:.60}")
+        for name, value in zip(self.options.columns[1:], values[1:], strict=True):
+            if name in _TAG_LAYERS and not value.strip():
+                raise self._error(f"expected a tag as {name}, or {_NONE}, got {value!r:.60}")
         self.rows.append(values)
 
     def _close_tag(self, name: str) -> bool:

@@ -268,7 +268,9 @@ def _check_keys(record: dict[str, Any]) -> None:
         only(record, "name", "text", "meta", "queries", "layers")
     except ValueError as error:
         hints = (hint for keys, hint in _OTHER_LINES if keys <= record.keys())
-        hint = next(hints, "spanloom convert --from NAME reads lines of other tools")
+        hint = next(
+            hints, "spanloom convert --from doccano reads lines of text with any other keys"
+        )
         raise ValueError(f"{error}; {hint}") from error
 
 

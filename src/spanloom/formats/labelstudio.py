@@ -37,6 +37,7 @@ from spanloom.formats._document_builder import ID, DocumentBuilder, Names, defau
 from spanloom.formats._json import (
     JsonObject,
     a_list,
+    a_number,
     a_string,
     an_object,
     elements,
@@ -139,12 +140,32 @@ def _layer_and_value(entry: JsonObject) -> tuple[str, JsonObject]:
 
 
 def _bounds(text: str, value: JsonObject) -> tuple[int, int]:
-    """Return the bounds of a region; raises ``ValueError`` unless they are in the text."""
-    start, end = bounds_within(text, value_of(value, "start"), value_of(value, "end"))
-    if "text" in value and text[start:end] != a_string(value["text"]):
+    """Return the bounds of a region; raises ``ValueError`` unless they are in the text.
+
+    Label Studio's editor counts UTF-16 code units, other tools code points: where a region has its
+    text, the unit that it fits is taken, else code points.
+    """
+    bounds = value_of(value, "start"), value_of(value, "end")
+    if "text" in value and (fitting := _utf16_bounds(text, *bounds, a_string(value["text"]))):
+        return fitting
+    start, end = bounds_within(text, *bounds)
+    if "text" in value and text[start:end] != value["text"]:
         actual, given = text[start:end], value["text"]
         raise ValueError(f"expected the text {actual!r:.60} of {start}..{end}, got {given!r:.60}")
     return start, end
+
+
+def _utf16_bounds(text: str, start: Any, end: Any, covered: str) -> tuple[int, int] | None:
+    """Return bounds in UTF-16 code units as code points; None if code points fit, or these do not.
+
+    Two units have four bytes, and only a text with such characters has other bounds.
+    """
+    if text[a_number(start) : a_number(end)] == covered or max(text, default="") <= "\uffff":
+        return None
+    units = text.encode("utf-16-le", "surrogatepass")
+    before = units[: 2 * start].decode("utf-16-le", "replace")
+    first = len(before)
+    return (first, first + len(covered)) if text[first:].startswith(covered) else None
 
 
 def _add_choices_of_region(

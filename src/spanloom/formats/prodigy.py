@@ -142,8 +142,11 @@ def _format_document(document: Document) -> JsonObject:
         labels = [span.label for span in document[CLASSES].spans if span.fragments == (whole,)]
         is_binary = (BINARY, "label") in document.meta and len(labels) == 1
         record |= {"label": labels[0]} if is_binary else {"accept": labels}
+    answer = json_or_none(dict(document.meta).get("answer", ""))
+    is_accepted = answer is None or answer.value == _ACCEPTED
+    annotation_keys = _KEYS if is_accepted else ()  # what was not accepted is kept in meta
     for key, value in document.meta:
-        if key != BINARY and (parsed := json_or_none(value)):
+        if key not in (*annotation_keys, BINARY) and (parsed := json_or_none(value)):
             record.setdefault(key, parsed.value)
     return record
 

@@ -126,14 +126,19 @@ def _parse_paragraph(builder: DocumentBuilder, record: JsonObject, json_path: Js
         present = [LAYER]
     for layer in present:
         builder.layer(layer)
+    version = dict(builder.meta).get(_VERSION)
     for index, question in enumerate(questions):
         json_path[:] = [*questions_path, index]
-        _add_question(builder, question, context, present)
+        _add_question(builder, question, context, present, version)
     return builder.build()
 
 
 def _add_question(
-    builder: DocumentBuilder, record: JsonObject, context: str, present: list[str]
+    builder: DocumentBuilder,
+    record: JsonObject,
+    context: str,
+    present: list[str],
+    version: str | None,
 ) -> None:
     """Add a question and its answers; raises ``ValueError``."""
     query = Query(a_string(value_of(record, "id")), a_string(value_of(record, "question")))
@@ -145,7 +150,7 @@ def _add_question(
     for layer, alternatives in answers_of_layer.items():
         for answer in alternatives:
             _add_answer(builder, layer, query.id, an_object(answer), context)
-    default_record = _question_record(query, answers_of_layer, dict(builder.meta).get(_VERSION))
+    default_record = _question_record(query, answers_of_layer, version)
     differences = {
         key: record.get(key)
         for key in default_record
@@ -195,6 +200,7 @@ def _article_record(title: str, documents: list[Document], version: str | None) 
 def _paragraph_record(document: Document, version: str | None) -> JsonObject:
     """Return the record of a paragraph with its questions."""
     record: JsonObject = {"context": document.text}
+    kept = dict(document.meta)
     present = [layer for layer in _KEYS if document.has_layer(layer)]
     if document.queries or present:
         answers_of_layer = {layer: _answer_records(document, layer) for layer in present}
@@ -205,7 +211,7 @@ def _paragraph_record(document: Document, version: str | None) -> JsonObject:
                     {layer: of_query[query.id] for layer, of_query in answers_of_layer.items()},
                     version,
                 ),
-                _from_meta(document, _QUESTION.format(query.id)),
+                _parse_object(kept.get(_QUESTION.format(query.id))),
             )
             for query in document.queries
         ]

@@ -260,6 +260,8 @@ class Model:
         predicting = {name: task for name, task in self.tasks.items() if task.predicts}
         if names is None:
             names = [name for name in predicting if not self.recipe.tasks[name].on_request]
+        if isinstance(names, str):
+            raise TypeError(f"expected a list of names of tasks, as [{names!r}], got a text")
         names = list(names)
         for name in names:
             if name not in predicting:

@@ -45,9 +45,16 @@ def _brat(document: Document, layers: Layers) -> str:
 
 
 def _conllu(document: Document, layers: Layers) -> str:
-    """Return the CoNLL-U file, with the sentence ids and texts that UD requires."""
+    """Return the CoNLL-U file, with the sentence ids and texts that UD requires.
+
+    Warnings say what it has no place for, as spans that are no trees of words.
+    """
     options = conllu.Columns(add_sent_metadata=True, infer_mwt=True)
-    return json.dumps({"conllu": conllu.dumps([document], options=options)})
+    reply: dict[str, Any] = {"conllu": conllu.dumps([document], options=options)}
+    lost = conllu.KIND.count_lost(document, options)
+    if lost:
+        reply["warnings"] = [f"conllu has no place for {what}: {n}" for what, n in lost.items()]
+    return json.dumps(reply)
 
 
 def _page(document: Document, layers: Layers) -> str:

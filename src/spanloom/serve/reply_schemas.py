@@ -90,7 +90,7 @@ _JSON = _record(
     optional=("meta", "queries"),
 )
 _BRAT = _record({"txt": STRING, "ann": STRING, "words": STRING}, optional=("ann", "words"))
-_CONLLU = _record({"conllu": STRING})
+_CONLLU = _record({"conllu": STRING, "warnings": _array(STRING)}, optional=("warnings",))
 _PAGE: Schema = {
     "type": "object",
     "required": ["title", "sides", "layers", "documents", "differences"],

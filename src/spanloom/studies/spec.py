@@ -224,6 +224,8 @@ def load(path: Path, settings: Settings = ()) -> Study:
     Raises ``RecipeError`` with file and line.
     """
     loaded = yaml.load(path)
+    if isinstance(loaded.data, dict) and "stages" in loaded.data and "designs" not in loaded.data:
+        raise loaded.location.error("is a recipe, which spanloom train reads; a study has designs")
     spec = validate_options(StudySpec, _mapping(loaded.data, loaded.location), loaded.location)
     base = recipes.load(path.parent / spec.recipe, (*spec.settings, *settings))
     if len(base.stages) != 1:

@@ -44,7 +44,9 @@ def train(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="spanloom-")))
         if not isinstance(source, str | Path):
-            jsonl.write(folder / _DOCUMENTS, with_names(source))
+            if not (documents := list(with_names(source))):
+                raise DataError("expected documents to learn from, got none")
+            jsonl.write(folder / _DOCUMENTS, documents)
             proposal = propose_recipe(folder / _DOCUMENTS, _DOCUMENTS).recipe
             recipe, recipe_dir = recipes.loads(recipes.dumps(proposal), "recipe", settings), folder
         else:

@@ -29,12 +29,12 @@ from spanloom.nn.masked_language import MaskedLMHead
 from spanloom.quantity import shorten_list
 from spanloom.tensors import HeadInputs
 from spanloom.termination import terminable
-from spanloom.training import biases, samplers, text_data
+from spanloom.training import biases, checkpoint, samplers, text_data
 from spanloom.training.checkpoint import Progress
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals
 from spanloom.training.lock import hold_lock
-from spanloom.training.loop import BEST, METRICS, OWN, Run
+from spanloom.training.loop import BEST, METRICS, OWN, STATE, Run
 from spanloom.training.masked_lm_weights import load_published
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
@@ -148,6 +148,13 @@ def _replaced_note(out: Path) -> str | None:
     return f"{out}: is {model}, which is replaced when this run ends; another name keeps it"
 
 
+def _unfinished_note(run_dir: Path) -> str | None:
+    """Tell that a run that was stopped is lost where another one starts; None if there is none."""
+    if not ((run_dir / _LEFT).is_file() and checkpoint.exists(run_dir / STATE)):
+        return None
+    return f"{run_dir}: has a run that was stopped; --resume goes on with it, this one replaces it"
+
+
 def train(
     plan: Plan,
     out: Path,
@@ -171,8 +178,9 @@ def train(
     run_dir.mkdir(parents=True, exist_ok=True)
     with terminable(), hold_lock(run_dir, processes):
         if processes.is_first:
-            if note := _replaced_note(out):
-                log(note)
+            for note in (_replaced_note(out), None if resume else _unfinished_note(run_dir)):
+                if note is not None:
+                    log(note)
             log(_reading_note(plan))
         model, prepared = new_model(plan, device or processes.device.type)
         metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.is_first)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from spanloom.errors import FormatError
 from spanloom.formats.brat.draft import Problem
-from spanloom.formats.brat.read import PARTS, Reading, load
+from spanloom.formats.brat.read import LINK_OUT, PARTS, Reading, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _files(root: Path, problems: list[Problem]) -> Iterator[Path]:
             real_path = path.resolve()
             if not real_path.is_relative_to(real_root):
                 name = path.relative_to(root).as_posix()
-                problems.append(Problem(name, None, "", "a link that leaves the folder; not read"))
+                problems.append(Problem(name, None, "", LINK_OUT))
             elif real_path.is_file():
                 yield path
             elif real_path.is_dir() and real_path not in seen:

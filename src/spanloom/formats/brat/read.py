@@ -27,6 +27,7 @@ from spanloom.formats.brat.offsets import MARK, TextBound, Unit, agrees, choose,
 from spanloom.formats.brat.validation import check_dangling, check_duplicates, renumber_words
 
 PARTS = (".a1", ".a2", ".rel", ".co")
+LINK_OUT = "a link that leaves the folder; not read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +63,17 @@ def loads_parts(text: str, parts: Mapping[str, str], *, name: str = "") -> Readi
     return Reading(_with_queries(document, query_file), tuple(problems))
 
 
-def load(
-    path: Path, *, name: str | None = None, annotations: Path | None = None, encoding: str = UTF8
-) -> Reading:
+def load(path: Path, *, name: str | None = None, encoding: str = UTF8) -> Reading:
     """Read ``NAME.txt`` with its .ann (else .a1, .a2, .rel, .co), .words and .queries.
 
-    ``name`` is the document's name (default: the file's); ``annotations`` is the folder of the
-    annotation files if it is another one. Raises ``FormatError`` if there is no such file or its
-    bytes are not of the encoding.
+    ``name`` is the document's name, in a collection its path from the root (default: the file's).
+    Annotation files that are links out of the root are not read. Raises ``FormatError`` if there is
+    no such file or its bytes are not of the encoding.
     """
     text = read_text_file(path, encoding)
-    paths = files(path, annotations)
+    paths = files(path)
+    outside = _links_out(paths, path.parents[0 if name is None else name.count("/")])
+    paths = {suffix: file_path for suffix, file_path in paths.items() if suffix not in outside}
     ignored = [suffix for suffix in paths if suffix in PARTS and ".ann" in paths]
     parts = {
         suffix: read_text_file(file_path, encoding)
@@ -82,17 +83,27 @@ def load(
     base = path.name.removesuffix(".txt")
     reading = loads_parts(text, parts, name=base if name is None else name)
     document_name = reading.document.name
+    reasons = dict.fromkeys(ignored, "not read, for there is an .ann")
+    if name is None:  # of a collection ``folder.collect`` tells of links
+        reasons |= dict.fromkeys(outside, LINK_OUT)
     extra_problems = (
-        Problem(document_name, None, suffix, "not read, for there is an .ann") for suffix in ignored
+        Problem(document_name, None, suffix, reason) for suffix, reason in reasons.items()
     )
     return Reading(reading.document, (*reading.problems, *extra_problems))
 
 
-def files(path: Path, annotations: Path | None = None) -> dict[str, Path]:
+def _links_out(paths: Mapping[str, Path], root: Path) -> list[str]:
+    """Return the suffixes of files that are links out of a folder that is in ``root``."""
+    links = {suffix: path.resolve() for suffix, path in paths.items() if path.is_symlink()}
+    inside = root.resolve() if links else root
+    return [suffix for suffix, path in links.items() if not path.is_relative_to(inside)]
+
+
+def files(path: Path) -> dict[str, Path]:
     """Return the existing files that belong to ``NAME.txt``, by suffix and in reading order."""
-    folder, stem = annotations or path.parent, path.name.removesuffix(".txt")
+    stem = path.name.removesuffix(".txt")
     paths = {
-        suffix: folder / (stem + suffix)
+        suffix: path.parent / (stem + suffix)
         for suffix in (".ann", *PARTS, sidecar.SUFFIX, queries.SUFFIX)
     }
     return {suffix: file_path for suffix, file_path in paths.items() if file_path.is_file()}

@@ -98,7 +98,7 @@ def _must_write(path: Path, data: bytes, original_data: bytes, *, overwrite: boo
     if disk and disk != original_data and not overwrite:
         raise StorageError(
             f"{path}: not written, the file is not the one that was read (changed since, or "
-            "another document's); read it again, or ask to overwrite"
+            "another document's); choose another place, or delete the file"
         )
     return True
 
