@@ -1,7 +1,6 @@
 """Parse JSON strictly; errors name the line; find the line of a value by its path."""
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,28 +10,17 @@ from spanloom.formats._text import errors_at, lines
 from spanloom.strict_json import refuse_constant, unique_keys
 
 JsonObject = dict[str, Any]
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # in JSON: half of a character, with another half
 
 
 def parse_json(text: str, path: str, line: int | None = None) -> Any:
     """Return the value of a JSON text; ``line`` is its line in the file if it is one line of it.
 
     Raises ``FormatError`` for broken JSON (with its line), a duplicate key in an object, NaN and
-    infinities, an unpaired surrogate, and nesting beyond Python's limit.
+    infinities, and nesting beyond Python's limit. Half a character (an unpaired surrogate) is read:
+    it costs no other document where it cannot be written.
     """
     with _json_errors(path, line, line or 1):
-        value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
-        _check_surrogates(text, value)
-        return value
-
-
-def _check_surrogates(text: str, value: Any) -> None:
-    """Raise ``ValueError`` for half of a character in the value of a JSON text."""
-    if _SURROGATE.search(text):
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise ValueError("expected whole characters, got an unpaired surrogate") from error
+        return json.loads(text, parse_constant=refuse_constant, object_pairs_hook=unique_keys)
 
 
 def json_lines(text: str, path: str) -> Iterator[tuple[int, JsonObject]]:
@@ -137,7 +125,6 @@ class _Cursor:
         line = self.line
         with _json_errors(self.path, None, line):
             value, end = _DECODER.raw_decode(self.text, self.offset)
-            _check_surrogates(self.text[self.offset : end], value)
         self._move_to(end)
         return line, value
 
