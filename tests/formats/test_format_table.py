@@ -335,7 +335,7 @@ def test_a_table_without_rows_has_no_documents(text):
         "text",
         "text\tlabel",
         "text\tlabel\na\tb\tc\n",
-        "text\tbody\na\tb\n",
+        "title\tbody\na\tb\n",
         "a\tb\nc\td\n",
         "Ada\tNNP\nmet\tVBD\n",
         "text\ttext\tlabel\na\tb\tc\n",

@@ -148,7 +148,7 @@ def _scores(document):
         ('{"tokens": ["Ada"], "ner_tags": [1]}', "--from columns"),
         ('{"tokenized_text": ["Ada"], "ner": [[0, 0, "PER"]]}', "--from dygie"),
         ('{"text": "Ada", "entities": [[0, 3, "PER"]]}', "--from doccano"),
-        ('{"text": "Ada", "other": 1}', "spanloom convert --from NAME"),
+        ('{"text": "Ada", "other": 1}', "spanloom convert --from doccano"),
     ],
 )
 def test_lines_of_other_tools_name_the_nearest_format(line, hint):

@@ -111,8 +111,8 @@ class GoldTrees(GoldSpans):
         return unary_chains.collapse_unary(layer)
 
     def label_parts(self, label: str) -> Sequence[str]:
-        """Return the labels of a chain."""
-        return unary_chains.expand_unary(label)
+        """Return the labels of a chain, as trees are written: without empty ones."""
+        return unary_chains.expand_unary(unary_chains.drop_empty_labels(label))
 
     def unseen_labels(self, layers: Sequence[Layer], vocabulary: Vocabulary) -> set[str]:
         """Return labels of chains that train did not have."""
