@@ -7,7 +7,7 @@ Label 0 is "none" in every score tensor.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -92,6 +92,13 @@ class Batch:
             None if self.task_tokens is None else self.task_tokens.to(device),
             self.corpora,
         )
+
+
+class Targets(Protocol):
+    """The gold of a batch as a loss reads it."""
+
+    def to(self, device: Any) -> "Targets":
+        """Return the same targets on another device."""
 
 
 @runtime_checkable

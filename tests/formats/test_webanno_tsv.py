@@ -12,7 +12,7 @@ from spanloom.annotation.comparable import comparable
 from spanloom.document import Document, Layer, Relation, Span
 from spanloom.errors import FormatError
 from spanloom.formats._document_builder import with_words
-from spanloom.formats._webanno_text import UnitOffsets
+from spanloom.formats._utf16 import UnitOffsets
 from spanloom.formats.webanno_tsv import KIND, dumps, loads
 from spanloom.tokenization import word_tokenizer
 

@@ -25,9 +25,9 @@ def test_written_labels_are_those_of_gold(name, gold, options):
     gold = gold or [kind.example]
     layer = layer_of(gold[0])
     vocabulary = kind.infer_vocabulary(kind.options(**options), layer, train_of(gold))
-    written = make(kind, gold, **options).written_labels(vocabulary)
+    written = make(kind, gold, **options).written_vocabulary(vocabulary)
     layers = [document[layer] for document in gold]
-    assert set(written["spans"]) == {span.label for part in layers for span in part.spans}
-    assert len(set(written["spans"])) == len(written["spans"])
+    assert set(written["span_labels"]) == {span.label for part in layers for span in part.spans}
+    assert len(set(written["span_labels"])) == len(written["span_labels"])
     relations = {relation.label for part in layers for relation in part.relations}
-    assert set(written.get("relations", ())) == relations
+    assert set(written.get("relation_labels", ())) == relations

@@ -52,6 +52,12 @@ class ShownLayers:
                 raise WrongUse(f"--layers {name}: its task does not run; say {wanted}")
             raise NameNotFound("layer", name, layers)
 
+    def nothing(self, document: Document) -> str:
+        """Return the line of a document of which nothing is shown: there may be doubtful layers."""
+        layers = (document.layer_or_empty(name) for name in self.doubts if self.names is None)
+        is_hidden = any(any(layer.annotations()) for layer in layers)
+        return "nothing to show\n" if is_hidden else "nothing found\n"
+
     def log_doubts(self, form: str) -> None:
         """Log which layers a form leaves out or hides."""
         if self.names is None and form in (TEXT, HTML):
@@ -260,8 +266,10 @@ def _with_inferred_options(
 
 def tell(name: str, lost: Mapping[str, int]) -> None:
     """Log what a format could not hold."""
-    for what, times in lost.items():
-        log(f"{name} has no place for {what}: {times}")
+    from spanloom.formats._base import describe_losses
+
+    for line in describe_losses(name, lost):
+        log(line)
 
 
 def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
@@ -346,9 +354,7 @@ def _shown(
             )
             colored = to_terminal and "NO_COLOR" not in os.environ
             text = draw(document, width=width, colored=colored, layers=names)
-        hidden = any(layer.spans or layer.relations for layer in document.layers)
-        nothing = "nothing to show\n" if hidden else "nothing found\n"
-        yield "\n" * (number > 0) + f"# {document.name}\n" + (text or nothing)
+        yield "\n" * (number > 0) + f"# {document.name}\n" + (text or shown.nothing(document))
 
 
 def _with_layers(document: Document, names: Iterable[str]) -> Document:

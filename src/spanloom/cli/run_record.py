@@ -25,7 +25,7 @@ def check_same_run(folder: Path, work: Mapping[str, str]) -> None:
         for key in dict.fromkeys((*work, *recorded))
         if recorded.get(key) != work.get(key)
     ]
-    if recorded and changes and any(path.suffix == ".ann" for path in visible(folder)):
+    if recorded and changes and _has_annotation(folder):
         raise StorageError(
             f"-o {folder}: has the results of another run ({'; '.join(changes)}); choose another "
             f"place, or, if all annotation there may stay, delete {folder / _RECORD}"
@@ -38,9 +38,12 @@ def record_run(folder: Path, work: Mapping[str, str]) -> None:
     Nothing is noted in a folder that has annotation already, as that may be anyone's.
     """
     recorded = _read(folder)
-    is_anyones = not recorded and any(path.suffix == ".ann" for path in visible(folder))
-    if recorded != work and not is_anyones:
+    if recorded != work and (recorded or not _has_annotation(folder)):
         write_file(folder / _RECORD, json.dumps(dict(work)).encode() + b"\n")
+
+
+def _has_annotation(folder: Path) -> bool:
+    return any(path.suffix == ".ann" for path in visible(folder))
 
 
 def _read(folder: Path) -> dict[str, str]:

@@ -54,6 +54,11 @@ class RunningText:
 _OPENS = "^"  # instead of white space: the word is the first of its text
 
 
+def num_ids(tokenizer: Tokenizer) -> int:
+    """Return one more than the largest id of a piece: a vocabulary may have gaps."""
+    return 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+
+
 def begins_text(key: tuple[str, str]) -> bool:
     """Whether a word is at the start of its text."""
     return key[0] == _OPENS

@@ -29,7 +29,7 @@ from spanloom.config.tokenization import TokenizationSpec
 from spanloom.corpora import raw_text
 from spanloom.corpora.cache_dir import cache_dir
 from spanloom.corpora.call_worker import open_calls
-from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
+from spanloom.data.subwords import SubwordTokenizer, num_ids, subword_tokenizer
 from spanloom.data.text_corpus import TextCorpus, concatenate, encode
 from spanloom.document import Document
 from spanloom.errors import DataError, ModelError
@@ -157,8 +157,9 @@ class _Encoder:
     @property
     def dtype(self) -> type[np.integer]:
         """The smallest type that holds all pieces."""
-        pieces = Tokenizer.from_str(self.state.tokenizer).get_vocab(with_added_tokens=True)
-        return np.uint16 if max(pieces.values()) < 1 << 16 else np.int32  # ids may have gaps
+        return (
+            np.uint16 if num_ids(Tokenizer.from_str(self.state.tokenizer)) <= 1 << 16 else np.int32
+        )
 
     def encode(self, documents: Sequence[Document]) -> bytes:
         """Return the arrays of a chunk as a file."""

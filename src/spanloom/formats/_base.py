@@ -79,6 +79,11 @@ class Format:
         return lost_in_roundtrip(document, self.loads(text, options=options, **texts))
 
 
+def describe_losses(name: str, losses: Losses) -> list[str]:
+    """Return a line on each thing that a format of that name cannot hold."""
+    return [f"{name} has no place for {what}: {times}" for what, times in losses.items()]
+
+
 def count_queries_and_scores(document: Document) -> Iterator[str]:
     """Yield one description per query and score, for a format that can hold neither."""
     yield from ["queries"] * len(document.queries)

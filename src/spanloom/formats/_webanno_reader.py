@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document
 from spanloom.formats._document_builder import DocumentBuilder, default_name
 from spanloom.formats._text import Line, errors_at
+from spanloom.formats._utf16 import UnitOffsets, num_units
 from spanloom.formats._webanno_schema import (
     ABSENT,
     CHAIN,
@@ -26,7 +27,7 @@ from spanloom.formats._webanno_schema import (
     parse_type,
     unescape,
 )
-from spanloom.formats._webanno_text import Gaps, SentencePlacer, UnitOffsets, num_units
+from spanloom.formats._webanno_text import Gaps, SentencePlacer
 
 _ROW = re.compile(r"([0-9]{1,9}-[0-9]{1,9})(\.[0-9]{1,9})?\t([0-9]{1,9})-([0-9]{1,9})\t(.*)")
 _REFERENCE = re.compile(r"([0-9]+-[0-9]+(?:\.[0-9]+)?)(?:\[([0-9]{1,9})_([0-9]{1,9})\])?")

@@ -1,10 +1,8 @@
 """Place the sentences of a WebAnno TSV 3 file in a text; its offsets count UTF-16 units."""
 
-import re
-from bisect import bisect_right
+from spanloom.formats._utf16 import num_units
 
 _MIN_GAPS = 1_000_000  # blanks allowed between the sentences of a file, beside one per character
-_WIDE = re.compile("[\U00010000-\U0010ffff]")  # characters of two UTF-16 units
 
 
 class Gaps:
@@ -40,25 +38,3 @@ class SentencePlacer:
     def text(self) -> str:
         """Return the text of the sentences added so far."""
         return "".join(self._pieces)
-
-
-class UnitOffsets:
-    """Converts offsets in UTF-16 units to code points."""
-
-    def __init__(self, text: str) -> None:
-        """Find the characters of two units."""
-        self._size = len(text)
-        wide = (match.start() for match in _WIDE.finditer(text))
-        self._wide_ends = [point + number for number, point in enumerate(wide, 2)]  # in units
-
-    def point(self, offset: int) -> int:
-        """Return the code point at an offset; -1 outside the text and within a character."""
-        passed = bisect_right(self._wide_ends, offset)
-        if self._wide_ends[passed : passed + 1] == [offset + 1]:
-            return -1
-        return offset - passed if 0 <= offset - passed <= self._size else -1
-
-
-def num_units(text: str) -> int:
-    """Return the length of a text in UTF-16 units."""
-    return len(text) + len(_WIDE.findall(text))

@@ -44,6 +44,7 @@ from spanloom.formats._json import (
     value_of,
 )
 from spanloom.formats._text import errors_at
+from spanloom.formats._utf16 import UnitOffsets
 
 TEXT = "text"
 CHOICES = "choices"
@@ -107,11 +108,12 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
     """Add regions, relations and choices; raises ``ValueError``."""
     span_of: dict[str, tuple[str, str]] = {}
     choice_layers: dict[str, None] = {}
+    offsets = UnitOffsets(text)
     for entry in results:
         kind = value_of(entry, "type")
         if kind in _REGIONS:
             layer, value = _layer_and_value(entry)
-            bounds = _bounds(text, value)
+            bounds = _bounds(text, offsets, value)
             for label in a_list(value_of(value, kind)):
                 span = builder.span(layer, a_string(label), bounds)
                 span_of.setdefault(str(entry.get("id")), (layer, span))
@@ -139,33 +141,23 @@ def _layer_and_value(entry: JsonObject) -> tuple[str, JsonObject]:
     return layer, an_object(value_of(entry, "value"))
 
 
-def _bounds(text: str, value: JsonObject) -> tuple[int, int]:
+def _bounds(text: str, offsets: UnitOffsets, value: JsonObject) -> tuple[int, int]:
     """Return the bounds of a region; raises ``ValueError`` unless they are in the text.
 
     Label Studio's editor counts UTF-16 code units, other tools code points: where a region has its
     text, the unit that it fits is taken, else code points.
     """
-    bounds = value_of(value, "start"), value_of(value, "end")
-    if "text" in value and (fitting := _utf16_bounds(text, *bounds, a_string(value["text"]))):
-        return fitting
-    start, end = bounds_within(text, *bounds)
-    if "text" in value and text[start:end] != value["text"]:
-        actual, given = text[start:end], value["text"]
-        raise ValueError(f"expected the text {actual!r:.60} of {start}..{end}, got {given!r:.60}")
+    start, end = a_number(value_of(value, "start")), a_number(value_of(value, "end"))
+    covered = a_string(value["text"]) if "text" in value else text[start:end]
+    if text[start:end] != covered:
+        first, last = offsets.point(start), offsets.point(end)
+        if 0 <= first <= last and text[first:last] == covered:
+            return first, last
+    start, end = bounds_within(text, start, end)
+    if (actual := text[start:end]) != covered:
+        problem = f"expected the text {actual!r:.60} of {start}..{end}, got {covered!r:.60}"
+        raise ValueError(problem)
     return start, end
-
-
-def _utf16_bounds(text: str, start: Any, end: Any, covered: str) -> tuple[int, int] | None:
-    """Return bounds in UTF-16 code units as code points; None if code points fit, or these do not.
-
-    Two units have four bytes, and only a text with such characters has other bounds.
-    """
-    if text[a_number(start) : a_number(end)] == covered or max(text, default="") <= "\uffff":
-        return None
-    units = text.encode("utf-16-le", "surrogatepass")
-    before = units[: 2 * start].decode("utf-16-le", "replace")
-    first = len(before)
-    return (first, first + len(covered)) if text[first:].startswith(covered) else None
 
 
 def _add_choices_of_region(

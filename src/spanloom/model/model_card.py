@@ -13,6 +13,12 @@ from spanloom.model.quantization import StorageDtypes
 from spanloom.tasks._base import Task
 
 _STORED = "Weights are stored smaller than they were measured: "
+_LABELS = {  # keys of a task's vocabulary, and what a card calls them
+    "span_labels": "spans",
+    "relation_labels": "relations",
+    "labels": "labels",
+    "attributes": "attributes",
+}
 
 
 def note_storage(card: str, store: StorageDtypes) -> str:
@@ -25,8 +31,13 @@ def note_storage(card: str, store: StorageDtypes) -> str:
 
 def labels(recipe: Recipe, task: Task) -> dict[str, tuple[str, ...]]:
     """Return the labels that a task writes, by kind of annotation."""
-    written = task.written_labels(recipe.vocabulary.get(task.name, {}))
-    return {kind: names for kind, names in written.items() if names}
+    vocabulary = task.written_vocabulary(recipe.vocabulary.get(task.name, {}))
+    kept = {
+        name: tuple(label for label in vocabulary[key] if label not in task.unwritten)
+        for key, name in _LABELS.items()
+        if key in vocabulary
+    }
+    return {key: names for key, names in kept.items() if names}
 
 
 def front_matter(recipe: Recipe, weights_license: str | None = None) -> list[str]:

@@ -29,7 +29,7 @@ from spanloom.config import recipe as recipes
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import SPECIAL_IDS
 from spanloom.data import tokenizer_file
-from spanloom.data.subwords import SubwordTokenizer, subword_tokenizer
+from spanloom.data.subwords import SubwordTokenizer, num_ids, subword_tokenizer
 from spanloom.embedders import _encoder_check
 from spanloom.embedders._base import Embedder
 from spanloom.embedders.static import Static
@@ -373,7 +373,7 @@ def _subword_tokenizer(path: Path, recipe: Recipe, vocab_size: int | None) -> Su
     ``vocab_size`` is the number of pieces of the encoder, None without one.
     """
     tokenizer = tokenizer_file.read(path.read_bytes(), path)
-    largest = max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+    largest = num_ids(tokenizer) - 1
     size = largest + 1 if vocab_size is None else vocab_size
     if not 0 <= largest < size:
         raise ModelError(f"{path}: expected pieces from 0 to {size - 1}, got {largest}")

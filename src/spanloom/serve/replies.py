@@ -9,6 +9,7 @@ from spanloom.annotation.queries import answers
 from spanloom.annotation.text_pairs import VALUE
 from spanloom.document import WORDS, Document, Layer, Relation, Span
 from spanloom.formats import conllu, jsonl
+from spanloom.formats._base import describe_losses
 from spanloom.formats.brat import write as brat
 from spanloom.viewer.data import drawing
 
@@ -51,9 +52,8 @@ def _conllu(document: Document, layers: Layers) -> str:
     """
     options = conllu.Columns(add_sent_metadata=True, infer_mwt=True)
     reply: dict[str, Any] = {"conllu": conllu.dumps([document], options=options)}
-    lost = conllu.KIND.count_lost(document, options)
-    if lost:
-        reply["warnings"] = [f"conllu has no place for {what}: {n}" for what, n in lost.items()]
+    if warnings := describe_losses("conllu", conllu.KIND.count_lost(document, options)):
+        reply["warnings"] = warnings
     return json.dumps(reply)
 
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
+from spanloom.config.specs import Raw
 from spanloom.errors import RecipeError
 from spanloom.studies.job import Job
 from spanloom.studies.row import Row, own_name
-
-Raw = dict[str, object]
 
 
 def earlier_rows(
@@ -20,13 +19,14 @@ def earlier_rows(
     neither is taken, as nothing says which is newer.
     """
     by_key = {row.key: row for rows in rows_by_name.values() for row in rows}
-    found = {}
+    earlier = {}
     for key, job in jobs.items():
         fitting = [row for row in rows_by_name.get(job.name, ()) if _is_of(row, job, by_key)]
-        newest = [row for row in fitting if row.date == max(row.date for row in fitting)]
+        last_date = max((row.date for row in fitting), default="")
+        newest = [row for row in fitting if row.date == last_date]
         if len(newest) == 1:
-            found[key] = newest[0]
-    return found
+            earlier[key] = newest[0]
+    return earlier
 
 
 def _is_of(row: Row, job: Job, by_key: Mapping[str, Row]) -> bool:
@@ -53,10 +53,9 @@ def _is_same(earlier: Raw, today: Raw) -> bool:
 def _with_new_keys(recipe: Raw) -> Raw:
     """Return a plain recipe with the keys that it lacks at their defaults."""
     try:
-        plain: Raw = recipes.to_plain(recipes.loads(yaml.dump(_without_start(recipe)), "row"))
+        return recipes.to_plain(recipes.loads(yaml.dump(_without_start(recipe)), "row"))
     except RecipeError:  # a key has gone, or is another one now
         return recipe
-    return plain
 
 
 def _without_start(recipe: Raw) -> Raw:

@@ -16,7 +16,7 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.document import Document, Layer
 from spanloom.metrics.bootstrap import DocumentCounts
 from spanloom.quantity import quantity
-from spanloom.tensors import Batch, HeadInputs, Losses
+from spanloom.tensors import Batch, HeadInputs, Losses, Targets
 from spanloom.tokenization import Bounds
 
 NewId = IdGenerator  # ``new_id("T")`` is the next free id of spans
@@ -24,12 +24,6 @@ MetricValues = dict[str, float]
 # documents that have the task's layer, cut into words
 TrainDocuments = Sequence[tuple[Document, TokenizedDocument]]
 OptionsT = TypeVar("OptionsT", bound=BaseModel)
-_KINDS_OF_LABELS = {  # by key of a task's vocabulary
-    "span_labels": "spans",
-    "relation_labels": "relations",
-    "labels": "labels",
-    "attributes": "attributes",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +52,6 @@ class Report(Protocol):
 
     def to_table(self) -> str:
         """Return aligned text for people."""
-
-
-class Targets(Protocol):
-    """The gold of a batch as a loss reads it."""
-
-    def to(self, device: Any) -> "Targets":
-        """Return the same targets on another device."""
 
 
 class Measure(Protocol):
@@ -143,8 +130,8 @@ class Task(Protocol):
     def unwritten(self) -> frozenset[str]:
         """The labels that it learns but never writes."""
 
-    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        """Return the labels that it writes, by kind of annotation, of its stored vocabulary."""
+    def written_vocabulary(self, vocabulary: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return its stored vocabulary with the labels of annotation, as they are written."""
 
     @property
     def decisions(self) -> Mapping[str, str]:
@@ -271,13 +258,9 @@ class LayerTask:
         """No labels: it writes all that it learns."""
         return frozenset()
 
-    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        """Return the labels that it learnt and writes as they are."""
-        return {
-            kind: tuple(label for label in vocabulary[key] if label not in self.unwritten)
-            for key, kind in _KINDS_OF_LABELS.items()
-            if key in vocabulary
-        }
+    def written_vocabulary(self, vocabulary: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the vocabulary: labels are written as they are learnt."""
+        return vocabulary
 
     @property
     def decisions(self) -> Mapping[str, str]:

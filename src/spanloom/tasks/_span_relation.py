@@ -12,7 +12,6 @@ from typing import Any
 from torch import nn
 
 from spanloom.annotation.events import restore
-from spanloom.annotation.fragments import NEXT
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
@@ -29,7 +28,7 @@ from spanloom.tasks._base import (
 from spanloom.tasks._coverage import span_coverage_notes
 from spanloom.tasks._document_prediction import DocumentPrediction, number_relations, to_characters
 from spanloom.tasks._span_parts import GoldSpans, HeadParts, SpanMetrics
-from spanloom.tasks._span_shapes import Shape
+from spanloom.tasks._span_shapes import Shape, written_relations
 from spanloom.tasks._spans import (
     InstancePrediction,
     Labels,
@@ -97,12 +96,12 @@ class SpanRelationTask(LayerTask):
         learnt = pairs if self.vocabulary.relations else ()
         return learnt if self.gold_spans else (*spans, *learnt)
 
-    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        """Return the labels of spans one by one, where several were learnt as one label."""
-        labels = super(SpanRelationTask, self).written_labels(vocabulary)
-        parts = (part for name in labels["spans"] for part in self.gold.label_parts(name))
-        relations = tuple(name for name in labels["relations"] if name != NEXT)
-        return {**labels, "spans": tuple(dict.fromkeys(parts)), "relations": relations}
+    def written_vocabulary(self, vocabulary: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return labels of spans one by one, where several are learnt as one, without fragments."""
+        learnt = self.vocabulary
+        parts = (part for label in learnt.spans for part in self.gold.label_parts(label))
+        written = {"span_labels": [*dict.fromkeys(parts)]}
+        return {**vocabulary, **written, "relation_labels": written_relations(learnt)}
 
     def build_head(self, spec: HeadInputSpec) -> SpanRelation:
         """Build the span-relation head."""

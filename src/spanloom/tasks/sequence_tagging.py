@@ -109,9 +109,9 @@ class SequenceTaggingTask(WordTask):
         tags = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
         return list(dict.fromkeys(tags))
 
-    def written_labels(self, vocabulary: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-        """Return the labels of its scheme."""
-        return {"spans": tuple(self.labels)}
+    def written_vocabulary(self, vocabulary: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the labels, which the vocabulary has by scheme, as those of spans."""
+        return {"span_labels": self.labels}
 
     def build_head(self, spec: HeadInputSpec) -> Tagger:
         """Build the tagger; it allows the tag transitions that any of its schemes allows."""

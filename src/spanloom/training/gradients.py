@@ -14,9 +14,8 @@ from spanloom.config.specs import StageSpec
 from spanloom.data.collate import collate
 from spanloom.data.masking import word_dropout
 from spanloom.model.model import Model
-from spanloom.tasks._base import Targets
 from spanloom.tasks._teaching import Teachable, TeacherHead
-from spanloom.tensors import Batch, HeadInputs, Losses
+from spanloom.tensors import Batch, HeadInputs, Losses, Targets
 from spanloom.training import batch_schedule
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.prepare import PreparedData

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 
 from spanloom.data.collate import collate
 from spanloom.model.model import Model
-from spanloom.tasks._base import Targets
-from spanloom.tensors import Batch, HeadInputs
+from spanloom.tensors import Batch, HeadInputs, Targets
 from spanloom.training.batch_schedule import TrainBatch, Update
 from spanloom.training.prepare import PreparedData
 

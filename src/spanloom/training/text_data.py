@@ -15,7 +15,7 @@ from spanloom.data import text_cache
 from spanloom.data.blocks import FULL, Blocks
 from spanloom.data.collate import collate
 from spanloom.data.instances import Instance
-from spanloom.data.subwords import SubwordTokenizer
+from spanloom.data.subwords import SubwordTokenizer, num_ids
 from spanloom.data.text_cache import TextSource, layer_spans
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
@@ -139,8 +139,7 @@ def _sample(corpus: TextCorpus, task: TaskPlan, seed: int) -> TextCorpus:
 
 def unigrams(text: TextCorpus, pieces: SubwordTokenizer) -> Tensor:
     """Return how often each piece of the vocabulary occurs."""
-    size = 1 + max(pieces.tokenizer.get_vocab(with_added_tokens=True).values())
-    return torch.from_numpy(text.unigrams(size)).double()
+    return torch.from_numpy(text.unigrams(num_ids(pieces.tokenizer))).double()
 
 
 def notes(
