@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import tiny_judged
+import torch
 from scipy.optimize import approx_fprime
 
 from spanloom.config import recipe as recipes
@@ -90,8 +91,26 @@ def test_the_command_draws_every_task(model, tmp_path):
     assert np.array(numbers["cosines"]).diagonal() == pytest.approx(np.ones(4))
 
 
+@pytest.mark.parametrize("sharing", ["task-embedding", "task-token"])
+def test_models_of_several_seeds_are_one_map(model, sharing):
+    first, second = model(sharing), model(sharing)
+    both = map_tasks([first, second])
+    assert both.agreement == [pytest.approx(1)], "one seed twice"
+    with torch.no_grad():
+        tables = second.network.task_tokens or [second.network.task_embeddings]
+        for table in tables:
+            table.weight.normal_(generator=torch.Generator().manual_seed(7))
+    other = map_tasks([first, second])
+    assert np.array_equal(other.cosines_by_model[0], both.cosines)
+    assert other.agreement[0] < 0.99
+    assert other.cosines == pytest.approx(np.mean(other.cosines_by_model, axis=0))
+    assert other.points.shape == (4, 2)
+
+
 def test_other_models_are_refused(model):
-    with pytest.raises(DataError, match="sharing: task-embedding"):
-        map_tasks(model("separate-heads"))
+    with pytest.raises(DataError, match="sharing: task-embedding or task-token"):
+        map_tasks([model("separate-heads")])
     with pytest.raises(DataError, match="at least 4 tasks"):
-        map_tasks(model("task-embedding", more=False))
+        map_tasks([model("task-embedding", more=False)])
+    with pytest.raises(DataError, match="expected models of the tasks"):
+        map_tasks([model("task-embedding"), model("task-embedding", more=False)])

@@ -216,15 +216,19 @@ def _probing_sets(options: ProbeOptions) -> "list[ProbingSet]":
 
 @app.command()
 def embeddings(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="with sharing: task-embedding")],
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL...", help="with task embeddings or task tokens")
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="the picture, .svg")],
 ) -> None:
-    """Draw the task embeddings of a model (t-SNE, cosines), with the numbers as .json beside it.
+    """Draw the task embeddings of models (t-SNE, cosines), with the numbers as .json beside them.
 
+    Models of several seeds make one picture, of all their vectors and their mean cosines; how far
+    their cosines agree (Pearson's r of each two models) stands in the numbers.
     A study deletes its models unless it is run with --keep-models; ``study run --dry-run`` tells
     the keys of runs, which are the names of their folders.
 
-    Example: spanloom study embeddings runs/tagging/KEY -o embeddings.svg
+    Example: spanloom study embeddings runs/tagging/KEY runs/tagging/KEY2 -o embeddings.svg
     """
     import json
 
@@ -234,7 +238,7 @@ def embeddings(
 
     if out.suffix != ".svg":
         raise WrongUse(f"-o {out}: expected a name that ends in .svg")
-    task_map = map_tasks(load(model, device="cpu"))
+    task_map = map_tasks([load(model, device="cpu") for model in models])
     numbers = json.dumps(task_map.to_json(), indent=1) + "\n"
     for path, text in ((out, draw(task_map)), (out.with_suffix(".json"), numbers)):
         write_file(path, text.encode())

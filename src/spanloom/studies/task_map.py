@@ -1,4 +1,4 @@
-"""Draw the task embeddings of a joint model: t-SNE and cosines (Changpinyo et al. 2018, figure 4).
+"""Draw the task embeddings of joint models: t-SNE and cosines (Changpinyo et al. 2018, figure 4).
 
 t-SNE (Van der Maaten and Hinton 2008) is computed exactly, as there are few tasks: from the first
 two principal components, by BFGS, so that the same model gives the same picture.
@@ -6,12 +6,15 @@ two principal components, by BFGS, so that the same model gives the same picture
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, cast
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from scipy.optimize import brentq, minimize
 from scipy.spatial.distance import cdist
+from torch import Tensor
 
 from spanloom.errors import DataError, PackageMissing
 from spanloom.model.model import Model
@@ -28,11 +31,24 @@ Pairs = Float[np.ndarray, "task task"]
 
 @dataclass(frozen=True, slots=True)
 class TaskMap:
-    """Tasks as points of a plane, and the cosine of each two task embeddings."""
+    """Tasks as points of a plane, and the cosine of each two task embeddings, by model."""
 
     tasks: tuple[str, ...]
     points: Points
-    cosines: Pairs
+    cosines_by_model: tuple[Pairs, ...]
+
+    @property
+    def cosines(self) -> Pairs:
+        """The mean of all models' cosines."""
+        mean: Pairs = np.mean(self.cosines_by_model, axis=0)
+        return mean
+
+    @property
+    def agreement(self) -> list[float]:
+        """Pearson's r of the cosines of each two models, over pairs of different tasks."""
+        above = np.triu_indices(len(self.tasks), 1)
+        pairs = combinations([values[above] for values in self.cosines_by_model], 2)
+        return [float(np.corrcoef(first, second)[0, 1]) for first, second in pairs]
 
     def to_json(self) -> dict[str, object]:
         """Return plain numbers, ready for ``json.dump``."""
@@ -40,19 +56,42 @@ class TaskMap:
             "tasks": list(self.tasks),
             "points": self.points.round(4).tolist(),
             "cosines": self.cosines.round(4).tolist(),
+            "cosines_by_model": [values.round(4).tolist() for values in self.cosines_by_model],
+            "agreement": [round(r, 4) for r in self.agreement],
         }
 
 
-def map_tasks(model: Model) -> TaskMap:
-    """Map the tasks of a model with task embeddings; raises ``DataError`` for any other model."""
-    table = model.network.task_embeddings
-    if table is None:
-        raise DataError("expected a model with sharing: task-embedding, this one has no embeddings")
-    tasks = tuple(model.recipe.tasks)
+def map_tasks(models: Sequence[Model]) -> TaskMap:
+    """Map the tasks of models that differ in their seeds: points by the vectors of all of them.
+
+    Raises ``DataError`` for models without task embeddings or task tokens, and for other tasks.
+    """
+    tasks = tuple(models[0].recipe.tasks)
     if len(tasks) < 4:
         raise DataError(f"expected at least 4 tasks to draw, got {len(tasks)}")
-    vectors = table.weight.detach().cpu().numpy().astype(float)
-    return TaskMap(tasks, tsne(vectors), cosines(vectors))
+    for model in models:
+        if set(model.recipe.tasks) != set(tasks):
+            others = ", ".join(model.recipe.tasks)
+            raise DataError(f"expected models of the tasks {', '.join(tasks)}, got {others}")
+    vectors = [_task_vectors(model, tasks) for model in models]
+    return TaskMap(tasks, tsne(np.hstack(vectors)), tuple(cosines(table) for table in vectors))
+
+
+def _task_vectors(model: Model, tasks: Sequence[str]) -> Vectors:
+    """Return a model's vector of each task: its embedding, or its token in each embedder."""
+    network = model.network
+    if network.task_embeddings is not None:
+        tables = [network.task_embeddings.weight]
+    elif network.task_tokens is not None:
+        tables = [cast(Tensor, table.weight) for table in network.task_tokens]
+    else:
+        raise DataError(
+            "expected a model with sharing: task-embedding or task-token, "
+            f"got sharing: {model.recipe.sharing}"
+        )
+    rows = [list(model.recipe.tasks).index(task) for task in tasks]
+    vectors: Vectors = torch.cat(tables, dim=1).detach().cpu().double().numpy()[rows]
+    return vectors
 
 
 def cosines(vectors: Vectors) -> Pairs:
@@ -128,6 +167,8 @@ def draw(task_map: TaskMap) -> str:
     figure, (left, right) = new_figure((11, 5), 2)
     _draw_points(left, task_map)
     _draw_cosines(right, task_map.tasks, task_map.cosines)
+    num_models = len(task_map.cosines_by_model)
+    right.set_title("cosines" if num_models == 1 else f"cosines, mean of {num_models} models")
     return to_svg(figure)
 
 
@@ -148,4 +189,3 @@ def _draw_cosines(axes: Any, tasks: Sequence[str], values: Pairs) -> None:
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=color, fontsize=7)
     axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
     axes.set_yticks(range(len(tasks)), tasks)
-    axes.set_title("cosines")
