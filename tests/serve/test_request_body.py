@@ -1,4 +1,4 @@
-"""How bodies are received, through a real server: how large, how slow, in how many chunks."""
+"""How bodies are received and replies read, through a real server: how large, how slow."""
 
 import json
 import socket
@@ -62,10 +62,7 @@ def connected(served):
 
 def answer(connection):
     """All that comes until the connection ends."""
-    found = b""
-    while piece := connection.recv(65536):
-        found += piece
-    return found
+    return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def test_a_body_that_says_its_size_is_refused_before_it_comes(strict):
@@ -137,6 +134,36 @@ def test_slow_clients_do_not_keep_others_out():
         assert served.client.get("/health/ready").status_code == 200
         assert time.monotonic() - started < 4
         slow.close()
+
+
+PAGES = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n" * 99  # 19 MB of replies, more than the system buffers
+LAST_PAGE = b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+
+
+def connections_of(served):
+    return len(served.server.server_state.connections)
+
+
+def test_a_client_that_does_not_read_its_replies_is_let_go():
+    with serving(Limits(receipt=0.3)) as served, connected(served) as connection:
+        connection.sendall(PAGES + LAST_PAGE)
+        until(lambda: connections_of(served) == 1)
+        until(lambda: connections_of(served) == 0, seconds=9)
+        assert served.client.get("/health/ready").status_code == 200
+        assert answer(connection).count(b"HTTP/1.1 200 ") < 100, "what the system held"
+
+
+@pytest.mark.slow
+def test_a_client_that_reads_its_replies_slowly_gets_them():
+    with serving(Limits(receipt=1)) as served, connected(served) as connection:
+        connection.sendall(PAGES + LAST_PAGE)
+        started, received = time.monotonic(), b""
+        while time.monotonic() - started < 2.2:
+            received += connection.recv(100_000)
+            time.sleep(0.05)
+        received += answer(connection)
+        assert received.count(b"HTTP/1.1 200 ") == 100
+        assert len(received) > 100 * len(served.client.get("/").content)
 
 
 def test_who_goes_away_is_not_computed(served):

@@ -13,7 +13,7 @@ class Limits:
     """
 
     body: int = 2_000_000  # bytes
-    receipt: float = 10.0  # seconds for the head of a request, and for its body
+    receipt: float = 10.0  # seconds for a request's head, its body, and a piece of the reply
     compute: float = 30.0  # seconds from the queue to the reply
     texts: int = 256  # per request
     characters: int = 100_000  # per text

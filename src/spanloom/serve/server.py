@@ -27,6 +27,7 @@ from spanloom.serve.messages import Hello
 from spanloom.serve.request_queue import QueueLimits
 
 _BACKLOG = 2048  # connections that the system holds
+_UNREAD = 2**18  # bytes of a reply that the system holds; with more, slow reading looks like none
 _CLOSE = (b"connection", b"close")
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _KILLED = 1  # exit code of a server that did not end in time
@@ -93,7 +94,9 @@ def queue_limits(limits: Limits) -> QueueLimits:
 def listen(host: str, port: int) -> socket.socket:
     """Return a listening socket; port 0 is any free one. Raises ``OSError``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD)
+    return listener
 
 
 def url_of(listener: socket.socket) -> str:
@@ -125,7 +128,7 @@ class Server(uvicorn.Server):
         headers = [*self.server_state.default_headers, _CLOSE]
         self.server_state.default_headers = headers
         for connection in self.server_state.connections:
-            if isinstance(connection, _HeadTimeoutProtocol):
+            if isinstance(connection, _TimedProtocol):
                 connection.set_headers(headers)
         await asyncio.sleep(self.times.idle)
         await super().shutdown(sockets)
@@ -136,7 +139,7 @@ class Server(uvicorn.Server):
 def create_server(app: ASGIApp, limits: Limits, times: ShutdownTimes = ShutdownTimes()) -> Server:
     """Return a server that is not running yet; its end answers the requests it has."""
 
-    class Protocol(_HeadTimeoutProtocol):
+    class Protocol(_TimedProtocol):
         seconds = limits.receipt
 
     # a float works as well as the int that uvicorn declares
@@ -178,14 +181,16 @@ def _ended_by_signals(server: Server) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class _HeadTimeoutProtocol(H11Protocol):
+class _TimedProtocol(H11Protocol):
     """Closes a connection if the head of a request does not arrive within ``seconds``.
 
-    uvicorn itself waits forever, so a few clients could hold all connections.
+    It closes one, too, whose client reads none of a reply for as long. uvicorn itself waits
+    forever, so a few clients could hold all connections, and as many replies in memory.
     """
 
     seconds: float
     _timer: asyncio.TimerHandle | None = None
+    _reader_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer."""
@@ -201,14 +206,43 @@ class _HeadTimeoutProtocol(H11Protocol):
             self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
         self._stop_timer()
+        self._stop_reader_timer()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Watch whether the client reads."""
+        super().pause_writing()
+        self._stop_reader_timer()
+        self._watch_reader(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        """Stop watching: the client has read nearly all."""
+        self._stop_reader_timer()
+        super().resume_writing()
 
     def set_headers(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Set the default headers of the reply under way, unless it has started."""
         if self.cycle is not None and not self.cycle.response_started:
             self.cycle.default_headers = headers
+
+    def _watch_reader(self, unread: int) -> None:
+        """End the connection in ``seconds``, unless fewer than ``unread`` bytes are left then."""
+
+        def look() -> None:
+            left = self.transport.get_write_buffer_size()
+            if left < unread:
+                self._watch_reader(left)
+            else:
+                self.transport.abort()
+
+        self._reader_timer = self.loop.call_later(self.seconds, look)
+
+    def _stop_reader_timer(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+        self._reader_timer = None
 
     def _start_timer(self) -> None:
         self._timer = self.loop.call_later(self.seconds, self.transport.close)
