@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import counts_per_document, interval, scores_per_document
 from spanloom.metrics.bootstrap_over_seeds import (
+    gains_over_seeds,
     interval_over_seeds,
     on_same_documents,
     paired_by_seed,
@@ -88,6 +89,40 @@ def test_the_bootstrap_draws_documents_and_runs(num_runs):
     assert (difference.interval.low, difference.interval.high) == pytest.approx(
         (low, high), abs=0.1 * width
     )
+
+
+def test_gains_are_compared_by_their_own_difference():
+    rng = np.random.default_rng(11)
+    corpus = rng.uniform(0.3, 0.6, 400)
+    skills = (0.2, 0.0, 0.1, 0.0)
+    systems = [[_run(rng, corpus, skill) for _ in range(3)] for skill in skills]
+    observed = np.mean([run.value for run in systems[0]]) - np.mean(
+        [run.value for run in systems[1]]
+    )
+    observed -= np.mean([run.value for run in systems[2]]) - np.mean(
+        [run.value for run in systems[3]]
+    )
+    difference = gains_over_seeds((systems[0], systems[1]), (systems[2], systems[3]))
+    bounds = difference.interval
+    assert bounds.low < observed < bounds.high
+    # variances of independent runs add up, so it is as wide as two differences together
+    widths = [
+        of.interval.high - of.interval.low
+        for of in (paired_over_seeds(*systems[:2]), paired_over_seeds(*systems[2:]))
+    ]
+    assert bounds.high - bounds.low == pytest.approx(np.hypot(*widths), rel=0.35)
+
+
+def test_equal_gains_are_seldom_significant():
+    rng = np.random.default_rng(12)
+    low = 0
+    for _ in range(100):
+        corpus = rng.uniform(0.3, 0.6, 200)
+        after, alone, other, other_alone = (
+            [_run(rng, corpus, skill) for _ in range(3)] for skill in (0.2, 0.1, 0.1, 0.0)
+        )
+        low += gains_over_seeds((after, alone), (other, other_alone), resamples=300).p < 0.05
+    assert low <= 10  # five are to be expected
 
 
 def test_runs_that_differ_less_than_seeds_are_not_significant():

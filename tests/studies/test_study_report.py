@@ -297,6 +297,65 @@ def test_a_label_is_compared_with_the_same_design_without_it(study):
     assert gains == {"joint": pytest.approx(0.1), "joint, narrow": pytest.approx(0.3)}
 
 
+def of_condition(level, num_documents=20):
+    """Return the function that gives a cell's scores, by condition, and per document."""
+    rng = random.Random(3)
+    texts = [rng.uniform(-0.1, 0.1) for _ in range(num_documents)]
+
+    def fill(planned):
+        rows = {}
+        for cell in planned.cells:
+            score = level[cell.condition]
+            scores = dict.fromkeys(cell.job.tasks, score)
+            documents = {task: [score + text for text in texts] for task in scores}
+            rows[cell.job.key] = make_row(cell.job, scores, documents)
+        return rows
+
+    return fill
+
+
+def test_the_gains_with_and_without_a_label_are_compared(study, tmp_path):
+    narrow = {"label": "narrow", "settings": ["window=32"]}
+    designs = [{"design": "single"}, {"design": "joint"}]
+    designs += [{"design": "single", **narrow}, {"design": "joint", **narrow}]
+    level = {"single": 0.5, "joint": 0.6, "single, narrow": 0.55, "joint, narrow": 0.6}
+    read = study(designs)
+    planned = plan(read, RECIPES, rows_reader({}))
+    rows = of_condition(level)(planned)
+    results = compare_conditions(read, planned, rows)
+    gains = {r.condition: r.gain_difference for r in results if r.gain_difference}
+    (difference,) = gains.values()
+    assert [*gains] == ["joint, narrow"]
+    assert (difference.own, difference.other) == pytest.approx((0.05, 0.1))
+    assert difference.difference == pytest.approx(-0.05)
+    # no document and no seed differs in it, so it is as sure as 10,000 resamples can be
+    num_tests = sum(r.gain_difference is not None for r in results)
+    assert num_tests == 3
+    assert difference.p == pytest.approx(num_tests / 10_001)
+    assert (difference.interval.low, difference.interval.high) == pytest.approx((-0.05, -0.05))
+    text = "gains +5.00, without the label +10.00: -5.00 (-5.0 to -5.0, p < 0.001)"
+    assert text in to_text(results)
+    page, table, _ = write_report(read, planned, rows, results, tmp_path / "study.html")
+    assert "difference of gains" in page.read_text()
+    assert text.replace("<", "&lt;") in page.read_text()
+    with table.open() as lines:
+        written = {(row["task"], row["condition"]): row for row in csv.DictReader(lines)}
+    assert written["ner", "joint, narrow"]["gain_difference"] == "-0.050000"
+    assert written["ner", "joint"]["gain_difference"] == ""
+
+
+def test_a_gain_is_compared_with_none_where_a_side_is_missing(study):
+    narrow = {"label": "narrow", "settings": ["window=32"]}
+    designs = [{"design": "single"}, {"design": "joint"}, {"design": "joint", **narrow}]
+    level = {"single": 0.5, "joint": 0.6, "joint, narrow": 0.6, "single, narrow": 0.5}
+    for with_alone, against in ((False, []), (True, ["single"])):
+        more = [{"design": "single", **narrow}] if with_alone else []
+        read = study([*designs, *more], against=against)
+        planned = plan(read, RECIPES, rows_reader({}))
+        results = compare_conditions(read, planned, of_condition(level)(planned))
+        assert not any(r.gain_difference for r in results)
+
+
 def test_a_task_on_other_data_is_scored_and_not_compared(study):
     moved = {"design": "joint", "label": "moved", "settings": ["tasks.ner.layer=coreference"]}
     read = study([{"design": "joint"}, moved])

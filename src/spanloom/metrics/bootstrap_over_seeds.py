@@ -8,6 +8,8 @@ one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from spanloom.metrics.bootstrap import (
     check_comparable,
     percentile_interval,
 )
+
+Runs = Sequence[DocumentCounts]  # of one system, one for each seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,7 @@ def interval_over_seeds(
 
 
 def paired_over_seeds(
-    first: Sequence[DocumentCounts],
-    second: Sequence[DocumentCounts],
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
+    first: Runs, second: Runs, *, seed: int = 0, resamples: int = 10_000
 ) -> Difference:
     """Return what is known of the difference of two systems, each trained several times.
 
@@ -74,14 +74,31 @@ def paired_over_seeds(
     taken to vary between seeds as the other does. With one run each p is ``bootstrap.paired``.
     Raises ``DataError`` as that does, and where a system has no run.
     """
-    if not first or not second:
+    return _contrast((first, second), (1, -1), seed, resamples)
+
+
+def gains_over_seeds(
+    first: tuple[Runs, Runs], second: tuple[Runs, Runs], *, seed: int = 0, resamples: int = 10_000
+) -> Difference:
+    """Return what is known of the difference of two gains, each of one system over another.
+
+    All four systems are drawn as the two of ``paired_over_seeds``. Raises ``DataError`` as that.
+    """
+    return _contrast((*first, *second), (1, -1, -1, 1), seed, resamples)
+
+
+def _contrast(
+    systems: Sequence[Runs], signs: Sequence[int], seed: int, resamples: int
+) -> Difference:
+    """Return what is known of the sum of the systems' means, each with its sign."""
+    if not all(systems):
         raise DataError("paired bootstrap: expected at least one run of each system, got none")
-    for other in (*first[1:], *second):
-        check_comparable("paired bootstrap", first[0], other)
-    metric = first[0].spec.of
+    for run in chain.from_iterable(systems):
+        check_comparable("paired bootstrap", systems[0][0], run)
+    metric = systems[0][0].spec.of
     rng = np.random.default_rng(seed)
-    stacks = [np.stack([run.rows for run in runs]) for runs in (first, second)]
-    observed = np.subtract(*(metric(stack.sum(1)).mean() for stack in stacks))
+    stacks = [np.stack([run.rows for run in runs]) for runs in systems]
+    observed = _signed_sum(signs, [metric(stack.sum(1)).mean() for stack in stacks])
     num_documents = stacks[0].shape[1]
     widening = _student_widening(sum(len(stack) - 1 for stack in stacks))
 
@@ -91,21 +108,22 @@ def paired_over_seeds(
             metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True)) for stack in stacks
         ]
         means = [(_draw_runs(rng, of.shape[1], num_draws, widening) * of).mean(1) for of in scores]
-        for single, several in (scores, scores[::-1]):
-            if single.shape[1] == 1 < several.shape[1]:
-                means.append(_deviations_of_one_run(rng, several, widening))
-        differences: Scores = means[0] - sum(means[1:])
+        repeated = [of for of in scores if of.shape[1] > 1]
+        for i, of in enumerate(scores):
+            if of.shape[1] == 1 and repeated:
+                means[i] = means[i] + _deviations_of_one_run(rng, repeated[0], widening)
+        differences: Scores = _signed_sum(signs, means)
         return differences
 
     return _difference(observed, draw_differences, resamples, CELLS // num_documents)
 
 
+def _signed_sum(signs: Sequence[int], values: Sequence[Any]) -> Any:
+    return sum(sign * value for sign, value in zip(signs, values, strict=True))
+
+
 def paired_by_seed(
-    first: Sequence[DocumentCounts],
-    second: Sequence[DocumentCounts],
-    *,
-    seed: int = 0,
-    resamples: int = 10_000,
+    first: Runs, second: Runs, *, seed: int = 0, resamples: int = 10_000
 ) -> Difference:
     """Return what ``paired_over_seeds`` does where each run was scored on other documents.
 

@@ -38,6 +38,25 @@ def baseline_and_control(
     return first, second
 
 
+def cells_of_gains(cells: Cells, groups: Iterable[Cells]) -> tuple[Cells, Cells, Cells] | None:
+    """Return the cells by which the gain of a condition with a label is compared with another gain.
+
+    They are its own baseline with that label, the same condition without a label, and the baseline
+    of that; None where one of them is missing.
+    """
+    others = list(groups)
+    same = _without_label(cells[0], others)
+    baseline = None if same is None else _baseline(same[0], others)
+    if same is None or baseline is None:
+        return None
+    cell, alone = cells[0], baseline[0]
+    wanted = alone.design, f"{alone.condition}, {cell.label}", alone.task, alone.variant.group
+    for own in others:
+        if (own[0].design, own[0].condition, own[0].task, own[0].variant.group) == wanted:
+            return own, same, baseline
+    return None
+
+
 def name_of_baseline(cell: Cell, baseline: Cell) -> str:
     """Return what a cell is compared with: another trunk, sharing mode, or condition."""
     if baseline.variant.trunk != cell.variant.trunk:
@@ -64,13 +83,8 @@ def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
     grid with the run whose options it changes; all tasks but one with all of them, and a design
     with a label with the same design without one, where the study has that.
     """
-    if cell.label:
-        condition = cell.condition.removesuffix(f", {cell.label}")
-        for others in groups:
-            other = others[0]
-            named = (other.design, other.condition, other.label) == (cell.design, condition, "")
-            if named and other.task == cell.task and other.variant.group == cell.variant.group:
-                return others
+    if (unlabelled := _without_label(cell, groups)) is not None:
+        return unlabelled
     if cell.design == SINGLE or (cell.design == CURVE and not cell.partners):
         return None
     same = [
@@ -84,6 +98,19 @@ def _baseline(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
         for others in same:
             if (others[0].design, others[0].examples) == wanted:
                 return others
+    return None
+
+
+def _without_label(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
+    """Return the cells of the same condition without a label, None where there are none."""
+    if not cell.label:
+        return None
+    condition = cell.condition.removesuffix(f", {cell.label}")
+    for others in groups:
+        other = others[0]
+        named = (other.design, other.condition, other.label) == (cell.design, condition, "")
+        if named and other.task == cell.task and other.variant.group == cell.variant.group:
+            return others
     return None
 
 

@@ -12,7 +12,13 @@ from spanloom.studies.condition_table import condition_table
 from spanloom.studies.estimate import format_hours
 from spanloom.studies.page import figure, page, table
 from spanloom.studies.probing import Accuracy
-from spanloom.studies.result_text import format_gain, format_score, to_csv, to_json
+from spanloom.studies.result_text import (
+    format_gain,
+    format_gain_difference,
+    format_score,
+    to_csv,
+    to_json,
+)
 from spanloom.studies.results import SIGNIFICANT, Result
 from spanloom.studies.row import Row
 from spanloom.studies.spec import JOINT, Study
@@ -159,8 +165,10 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
     gain_head = f"gain over {baseline}" if against else "gain"
     has_controls = any(r.control is not None for r in results)
     control_head = (f"against {control}",) if has_controls else ()
+    has_gains = any(r.gain_difference is not None for r in results)
+    gains_head = ("difference of gains",) if has_gains else ()
     head = (
-        *("task", "condition", "metric", "score", gain_head, *control_head),
+        *("task", "condition", "metric", "score", gain_head, *control_head, *gains_head),
         *("other metrics", "CPU minutes", "updates", "updates to equal"),
     )
     lines = []
@@ -168,6 +176,8 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
         gain, direction, updates_to_equal = "", "", None
         control_gain = "" if r.control is None else html.escape(format_gain(r.control))
         again = f'<td class="gain">{control_gain}</td>' if has_controls else ""
+        of_gains = "" if r.gain_difference is None else format_gain_difference(r.gain_difference)
+        beside = f'<td class="gain">{html.escape(of_gains)}</td>' if has_gains else ""
         if r.comparison is not None:
             gain, direction = format_gain(r.comparison), r.comparison.direction or ""
             updates_to_equal = r.comparison.updates_to_equal
@@ -175,7 +185,7 @@ def _table(results: Sequence[Result], against: Sequence[str]) -> str:
             f"<td>{html.escape(r.task)}</td><td>{html.escape(r.condition)}</td>"
             f'<td>{html.escape(r.metric)}</td><td class="score">{format_score(r)}</td>'
             f'<td class="gain {direction}">{html.escape(gain)}</td>'
-            f"{again}"
+            f"{again}{beside}"
             f"<td>{html.escape(_others(r))}</td>"
             f'<td class="number">{r.cpu_minutes:.1f}</td>'
             f'<td class="number">{_rounded(r.best_updates)}</td>'

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from spanloom.studies.results import Comparison, Result, names_of_scores
+from spanloom.studies.results import Comparison, GainDifference, Result, names_of_scores
 from spanloom.studies.spec import AGAIN
 
 
@@ -20,12 +20,12 @@ def to_csv(results: Sequence[Result]) -> str:
     )
     further = (
         "against baseline gain gain_low gain_high p direction updates_to_equal own_mean control "
-        "control_gain control_p"
+        "control_gain control_p gain_difference gain_difference_p"
     )
     metrics = list(dict.fromkeys(name for r in results for name in r.metrics))
     writer.writerow([*head.split(), *further.split(), *metrics])
     for r in results:
-        c, again = r.comparison, r.control
+        c, again, gains = r.comparison, r.control, r.gain_difference
         writer.writerow(
             [r.design, r.condition, r.task, r.sharing, r.trunk, r.examples, r.metric]
             + [" ".join(map(str, r.seeds)), f"{r.scores.mean:.6f}", f"{r.scores.deviation:.6f}"]
@@ -40,6 +40,7 @@ def to_csv(results: Sequence[Result]) -> str:
             + ([c.p, c.direction, c.updates_to_equal] if c else [""] * 3)
             + ["" if r.own_mean is None else f"{r.own_mean:.6f}"]
             + ([f"{again.baseline.mean:.6f}", f"{again.gain:.6f}", again.p] if again else [""] * 3)
+            + ([f"{gains.difference:.6f}", gains.p] if gains else [""] * 2)
             + [f"{r.metrics[name]:.6f}" if name in r.metrics else "" for name in metrics]
         )
     return stream.getvalue()
@@ -77,6 +78,8 @@ def _gains(result: Result) -> Iterator[str]:
         yield format_gain(result.comparison)
     if result.control is not None:
         yield f"against {format_against(result.control)} {format_gain(result.control)}"
+    if result.gain_difference is not None:
+        yield format_gain_difference(result.gain_difference)
 
 
 def _group_name(result: Result) -> str:
@@ -103,11 +106,22 @@ def format_against(control: Comparison) -> str:
 
 def format_gain(comparison: Comparison) -> str:
     """Return the gain in points, an arrow if significant, its interval and p-value."""
-    interval, known = comparison.interval, []
+    direction = f", {comparison.direction}" if comparison.direction else ""
+    bounds = _format_bounds(comparison)
+    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{bounds}{direction}"
+
+
+def format_gain_difference(gains: GainDifference) -> str:
+    """Return how much more is gained with a label than without, with both gains, in points."""
+    both = f"gains {100 * gains.own:+.2f}, without the label {100 * gains.other:+.2f}"
+    return f"{both}: {100 * gains.difference:+.2f}{_format_bounds(gains)}"
+
+
+def _format_bounds(tested: Comparison | GainDifference) -> str:
+    """Return interval and p-value in brackets, as far as they are known."""
+    interval, known = tested.interval, []
     if interval is not None:
         known.append(f"{100 * interval.low:+.1f} to {100 * interval.high:+.1f}")
-    if comparison.p is not None:
-        known.append(f"p {_format_p(comparison.p)}")
-    bounds = f" ({', '.join(known)})" if known else ""
-    direction = f", {comparison.direction}" if comparison.direction else ""
-    return f"{100 * comparison.gain:+.2f}{comparison.arrow}{bounds}{direction}"
+    if tested.p is not None:
+        known.append(f"p {_format_p(tested.p)}")
+    return f" ({', '.join(known)})" if known else ""

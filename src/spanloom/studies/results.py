@@ -5,25 +5,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
-from spanloom.metrics.bootstrap import FEW_DOCUMENTS, DocumentCounts, Interval, loads
-from spanloom.metrics.bootstrap_over_seeds import (
-    Difference,
-    interval_over_seeds,
-    on_same_documents,
-    paired_by_seed,
-    paired_over_seeds,
-)
-from spanloom.studies.baseline import baseline_and_control, name_of_baseline
+from spanloom.metrics.bootstrap import Interval
+from spanloom.studies.baseline import baseline_and_control, cells_of_gains, name_of_baseline
 from spanloom.studies.comparison import Scores, holm, is_higher
 from spanloom.studies.row import Row, Split, own_name
+from spanloom.studies.row_counts import (
+    are_of_same_documents,
+    difference_of,
+    difference_of_gains,
+    interval_of_mean,
+)
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell, StudyPlan
 
 SIGNIFICANT = 0.05
+
+_Tested = TypeVar("_Tested", "Comparison", "GainDifference")
 
 PlannedSeeds = dict[tuple[object, ...], set[int]]  # by condition, task and variant's group
 
@@ -67,6 +68,25 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class GainDifference:
+    """How much more a condition with a label gains over its baseline than the same without one.
+
+    ``own`` and ``other`` are the two gains. ``p`` and ``interval`` are as those of a comparison,
+    corrected over all differences of gains.
+    """
+
+    own: float
+    other: float
+    p: float | None = None
+    interval: Interval | None = None
+
+    @property
+    def difference(self) -> float:
+        """The gain with the label minus that without."""
+        return self.own - self.other
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A task under a condition: scores of all seeds, and the comparison with its baseline.
 
@@ -76,6 +96,7 @@ class Result:
     ``own_mean`` is the mean with the task's own best weights, where others are scored.
     ``control`` compares a task that went on alone, after a run of several, with the same task alone
     twice, which had as many updates, if the study has that. A study may name what to compare with.
+    ``gain_difference`` compares the gain of a condition with a label with that of the same without.
     """
 
     design: str
@@ -95,6 +116,7 @@ class Result:
     best_updates: float | None = None
     comparison: Comparison | None = None
     control: Comparison | None = None
+    gain_difference: GainDifference | None = None
     label: str = ""
     new_head: bool = False
     interval: Interval | None = None
@@ -121,7 +143,11 @@ def compare_conditions(study: Study, planned: StudyPlan, rows: Mapping[str, Row]
             result = _result(cells, rows, study.spec.score, metric)
             comparison = _compare(result, cells, baseline, rows, study, seeds)
             again = _compare(result, cells, control, rows, study, seeds)
-            compared.append(replace(result, comparison=comparison, control=again))
+            result = replace(result, comparison=comparison, control=again)
+            if not against and (gains := cells_of_gains(cells, groups.values())) is not None:
+                difference = _gain_difference(result, (cells, *gains), rows, study.spec.score)
+                result = replace(result, gain_difference=difference)
+            compared.append(result)
     return _correct_p_values(compared)
 
 
@@ -227,21 +253,12 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split, metric
         best_updates=_mean_best_updates(job_rows, first.task),
         label=first.label,
         new_head=first.new_head,
-        interval=_interval(job_rows, first.task, split, metric),
+        interval=interval_of_mean(job_rows, first.task, split, metric),
     )
 
 
 def _value(row: Row, task: str, split: Split, metric: str) -> float:
     return row.scores[task][split].metrics[metric]
-
-
-def _interval(rows: Sequence[Row], task: str, split: Split, metric: str) -> Interval | None:
-    """Return the interval of the mean, None where counts are missing or of too few documents."""
-    runs = _known_counts(rows, task, split, metric)
-    if runs is None:
-        return None
-    same = _on_same_documents(rows, task, split, metric)
-    return interval_over_seeds(runs, same_documents=same)
 
 
 def _own_mean(job_rows: Sequence[Row], task: str, split: Split, metric: str) -> float | None:
@@ -285,7 +302,7 @@ def _compare(
         return None
     common = sorted(own.keys() & others.keys())
     pairs = [(own[seed], others[seed]) for seed in common]
-    on_same = _on_same_documents([*own.values(), *others.values()], task, split, metric)
+    on_same = are_of_same_documents([*own.values(), *others.values()], task, split, metric)
     if on_same:
         runs, base_runs = list(own.values()), list(others.values())
     elif pairs:
@@ -295,7 +312,7 @@ def _compare(
     scores, base = (
         Scores.of([_value(row, task, split, metric) for row in side]) for side in (runs, base_runs)
     )
-    difference = _difference(runs, base_runs, task, split, metric, same_documents=on_same)
+    difference = difference_of(runs, base_runs, task, split, metric, same_documents=on_same)
     both = planned[_condition_of(cells[0])] & planned[_condition_of(baseline[0])]
     return Comparison(
         against=name_of_baseline(cells[0], baseline[0]),
@@ -306,6 +323,29 @@ def _compare(
         updates_to_equal=_updates_to_equal(pairs, task),
         num_seeds=min(scores.count, base.count),
         interval=None if difference is None else difference.interval,
+    )
+
+
+def _gain_difference(
+    result: Result, sides: Sequence[Sequence[Cell]], rows: Mapping[str, Row], split: Split
+) -> GainDifference | None:
+    """Compare the gain of the first of four sides over the second with that of the other two.
+
+    None where the sides have other data, or one of them lacks the metric.
+    """
+    task, metric = result.task, result.metric
+    if any(_source(cells[0]) != _source(sides[0][0]) for cells in sides):
+        return None
+    if any(metric not in _metrics(cells, rows, split) for cells in sides):
+        return None
+    a, b, c, d = ([rows[cell.job.key] for cell in cells] for cells in sides)
+    means = [fmean(_value(row, task, split, metric) for row in side) for side in (a, b, c, d)]
+    known = difference_of_gains((a, b), (c, d), task, split, metric)
+    return GainDifference(
+        own=means[0] - means[1],
+        other=means[2] - means[3],
+        p=None if known is None else known.p,
+        interval=None if known is None else known.interval,
     )
 
 
@@ -336,61 +376,21 @@ def _updates_to_equal(pairs: Iterable[tuple[Row, Row]], task: str) -> float | No
     return fmean(updates) if updates else None
 
 
-def _known_counts(
-    rows: Sequence[Row], task: str, split: Split, metric: str
-) -> list[DocumentCounts] | None:
-    """Return the counts of each run, None where one has none or all are of too few documents."""
-    texts = [row.scores[task][split].per_document_counts.get(metric) for row in rows]
-    counts = [loads(text) for text in texts if text]
-    if len(counts) < len(rows) or len(counts[0].rows) < FEW_DOCUMENTS:
-        return None
-    return counts
-
-
-def _on_same_documents(rows: Sequence[Row], task: str, split: Split, metric: str) -> bool:
-    """Return whether all runs were scored on the same documents.
-
-    Rows of earlier versions say nothing of them; gold's numbers tell it, too.
-    """
-    documents = {row.scores[task][split].documents for row in rows}
-    runs = _known_counts(rows, task, split, metric)
-    return len(documents) == 1 and (runs is None or on_same_documents(runs))
-
-
-def _difference(
-    rows: Sequence[Row],
-    baseline: Sequence[Row],
-    task: str,
-    split: Split,
-    metric: str,
-    *,
-    same_documents: bool,
-) -> Difference | None:
-    """Return what is known of a difference; None where counts are missing or documents too few.
-
-    Unless all runs were scored on the same documents, both sides have the same seeds in the same
-    order.
-    """
-    a = _known_counts(rows, task, split, metric)
-    b = _known_counts(baseline, task, split, metric)
-    if a is None or b is None:
-        return None
-    return paired_over_seeds(a, b) if same_documents else paired_by_seed(a, b)
-
-
 def _correct_p_values(results: Sequence[Result]) -> list[Result]:
-    """Return the results with p-values corrected for their number, of either kind by itself."""
+    """Return the results with p-values corrected for their number, of each kind by itself."""
     comparisons = _corrected([result.comparison for result in results])
     controls = _corrected([result.control for result in results])
+    differences = _corrected([result.gain_difference for result in results])
     return [
-        replace(result, comparison=comparison, control=control)
-        for result, comparison, control in zip(results, comparisons, controls, strict=True)
+        replace(result, comparison=comparison, control=control, gain_difference=difference)
+        for result, comparison, control, difference in zip(
+            results, comparisons, controls, differences, strict=True
+        )
     ]
 
 
-def _corrected(comparisons: Sequence[Comparison | None]) -> list[Comparison | None]:
-    corrected = iter(holm([c.p for c in comparisons if c is not None and c.p is not None]))
+def _corrected(tested: Sequence[_Tested | None]) -> list[_Tested | None]:
+    corrected = iter(holm([t.p for t in tested if t is not None and t.p is not None]))
     return [
-        replace(c, p=next(corrected)) if c is not None and c.p is not None else c
-        for c in comparisons
+        replace(t, p=next(corrected)) if t is not None and t.p is not None else t for t in tested
     ]
