@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from spanloom.cli import in_place
+from spanloom.cli.inputs import collect
 from spanloom.document import Document, Layer, Span
 from spanloom.errors import DataError
 
@@ -55,7 +56,7 @@ def everything(text):
 
 
 def added(folder, model):
-    in_place.add(model, in_place.list_documents(folder), None)
+    in_place.add(model, collect(folder), None)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

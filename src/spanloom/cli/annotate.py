@@ -13,7 +13,7 @@ from spanloom.cli import in_place as adding
 from spanloom.cli.annotator import AnnotationSpec, Annotator
 from spanloom.cli.asking import Asked, format_replies
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
-from spanloom.cli.inputs import PipedForm, PipedLines, parse_source
+from spanloom.cli.inputs import PipedForm, PipedLines, collect, parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
 from spanloom.cli.outputs import (
     BRAT,
@@ -144,7 +144,7 @@ def annotate(options: AnnotateOptions) -> None:
     spec = _spec(options, output_form, out)
     if options.in_place:
         assert isinstance(source, Path)
-        collection = adding.list_documents(source)
+        collection = collect(source)
         annotator = _load(spec)
         adding.add(annotator.model, collection, annotator.names)
     elif out is None:

@@ -207,11 +207,14 @@ def check_one_kind(root: object, names: Iterable[PurePath]) -> None:
         raise DataError(f"{root}: {problem}; keep those that are meant in a folder of their own")
 
 
-def _collection(root: Path, encoding: str, left: LeftOut | None) -> Iterator[Document]:
+def readable(collection: "Collection", encoding: str, left: LeftOut | None) -> Iterator[Document]:
+    """Yield the documents of a brat folder that can be read, and log their problems.
+
+    The others are added to ``left``; without it they are an error.
+    """
     from spanloom.formats.brat.read import load
 
-    num_read = 0
-    for name, path in collect(root).documents:
+    for name, path in collection.documents:
         try:
             reading = load(path, name=name, encoding=encoding)
         except FormatError as error:
@@ -219,9 +222,15 @@ def _collection(root: Path, encoding: str, left: LeftOut | None) -> Iterator[Doc
                 raise
             left.add(error)
             continue
-        num_read += 1
-        warn(reading.problems, root)
+        warn(reading.problems, collection.root)
         yield reading.document
+
+
+def _collection(root: Path, encoding: str, left: LeftOut | None) -> Iterator[Document]:
+    num_read = 0
+    for document in readable(collect(root), encoding, left):
+        num_read += 1
+        yield document
     if not num_read:
         raise DataError(f"{root}: no document can be read")
 
