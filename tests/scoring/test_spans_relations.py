@@ -78,7 +78,7 @@ def test_against_another_prediction(folder):
     assert counts(against) == (6, 18, 18)
     assert against["difference"] == pytest.approx(100 * 2 / 3)
     assert against["p_permutation"] == 2 / 2**6  # all kept, or all exchanged
-    assert 0 < against["p_bootstrap"] < 0.01
+    assert against["p_bootstrap"] is None, "of six documents it says nothing"
     shown = spans.KIND.table(scores)
     assert "against 33.33: +66.67" in shown
     same = spans.KIND.score(gold, pred, {"--against": str(pred)})["layers"]["main"]["against"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ttest_ind, ttest_rel
 
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import counts_per_document, interval, scores_per_document
@@ -25,6 +26,13 @@ def test_higher_means_apart_by_deviations_of_both():
     assert is_higher(high, low, 1.5)  # 70.4 > 70.3
     assert not is_higher(high, low, 2)
     assert not is_higher(low, high, 0)
+
+
+def test_one_score_is_taken_to_deviate_as_the_others_do():
+    one, several = Scores(71.0, 0.0, 1), Scores(70.0, 0.4, 3)
+    assert is_higher(one, several, 1.0)  # 70.6 > 70.4
+    assert not is_higher(one, several, 1.5)
+    assert is_higher(one, Scores(70.9, 0.0, 1), 1.5), "two single scores have none"
 
 
 def test_the_deviation_is_that_of_a_sample():
@@ -50,45 +58,97 @@ def test_holm_rejects_what_stepping_down_rejects(p_values):
     assert {i for i, p in enumerate(corrected) if p <= 0.05 + 1e-12} == rejected
 
 
-STUDENT = {0: 1.0, 1: 6.4829, 2: 2.1953, 4: 1.4166}  # t / z at .975, from a printed table
-
-
 def brute_force(first, second, resamples=4000):
-    """Resample runs and documents one by one; p of the difference of means, and its interval."""
+    """Resample documents of two runs one by one; p of their difference, and its interval."""
     rng = random.Random(0)
     observed = np.mean(first) - np.mean(second)
-    differences, size = [], len(first[0])
-    student = STUDENT[len(first) + len(second) - 2]
+    differences, size = [], len(first)
     for _ in range(resamples):
         rows = [rng.randrange(size) for _ in range(size)]
-        means = []
-        for runs in (first, second):
-            of_runs = [np.mean([run[row] for row in rows]) for run in runs]
-            drawn = np.mean([rng.choice(of_runs) for _ in runs])
-            wide = student * (len(runs) / max(1, len(runs) - 1)) ** 0.5
-            means.append(np.mean(of_runs) + wide * (drawn - np.mean(of_runs)))
-            other = second if runs is first else first
-            if len(runs) == 1 < len(other):  # its seeds are taken to differ as much
-                of_other = [np.mean([run[row] for row in rows]) for run in other]
-                wide = student * (len(other) / (len(other) - 1)) ** 0.5
-                means[-1] += wide * (rng.choice(of_other) - np.mean(of_other))
-        differences.append(means[0] - means[1])
+        differences.append(np.mean([first[row] - second[row] for row in rows]))
     extreme = np.abs(np.array(differences) - observed) >= abs(observed) - 1e-12
     return extreme.mean(), *np.quantile(differences, [0.025, 0.975])
 
 
-@pytest.mark.parametrize("num_runs", [(1, 1), (3, 3), (2, 4), (1, 3), (3, 1)])
-def test_the_bootstrap_draws_documents_and_runs(num_runs):
+def test_of_two_runs_the_bootstrap_draws_documents():
     rng = np.random.default_rng(3)
-    systems = [rng.random((runs, 20)) * 0.5 + 0.1 * side for side, runs in enumerate(num_runs)]
-    counts = [[scores_per_document(run.tolist()) for run in runs] for runs in systems]
-    difference = paired_over_seeds(*counts)
+    systems = [rng.random(20) * 0.5 + 0.1 * side for side in range(2)]
+    difference = paired_over_seeds(*[[scores_per_document(run.tolist())] for run in systems])
     p, low, high = brute_force(*systems)
     assert difference.p == pytest.approx(p, abs=0.03)
     width = high - low
     assert (difference.interval.low, difference.interval.high) == pytest.approx(
         (low, high), abs=0.1 * width
     )
+
+
+@pytest.mark.parametrize("num_runs", [(2, 2), (3, 3), (2, 4)])
+def test_where_documents_are_alike_seeds_are_tested_as_by_welch(num_runs):
+    rng = np.random.default_rng(3)
+    first, second = (rng.random(runs) for runs in num_runs)
+    counts = [[scores_per_document([score] * 20) for score in runs] for runs in (first, second)]
+    difference = paired_over_seeds(*counts)
+    welch = ttest_ind(first, second, equal_var=False)
+    assert difference.p == pytest.approx(welch.pvalue)
+    bounds = welch.confidence_interval(0.95)
+    assert (difference.interval.low, difference.interval.high) == pytest.approx((*bounds,))
+
+
+@pytest.mark.parametrize("num_runs", [(2, 2), (1, 3)])
+def test_where_seeds_are_alike_documents_are_tested_as_by_paired_t(num_runs):
+    rng = np.random.default_rng(3)
+    systems = [rng.random(200) * 0.5 + 0.03 * side for side in range(2)]
+    counts = [
+        [scores_per_document(run.tolist())] * count
+        for run, count in zip(systems, num_runs, strict=True)
+    ]
+    test = ttest_rel(*systems)
+    difference = paired_over_seeds(*counts)
+    assert 0.01 < test.pvalue < 0.99
+    assert difference.p == pytest.approx(test.pvalue, rel=0.1)
+    bounds = test.confidence_interval(0.95)
+    width = bounds.high - bounds.low
+    assert (difference.interval.low, difference.interval.high) == pytest.approx(
+        (*bounds,), abs=0.03 * width
+    )
+
+
+def test_runs_in_pairs_are_tested_by_paired_t():
+    rng = np.random.default_rng(6)
+    scores = rng.random((2, 4, 30))
+    first, second = ([scores_per_document(run.tolist()) for run in side] for side in scores)
+    test = ttest_rel(*scores.mean(2))
+    assert paired_by_seed(first, second).p == pytest.approx(test.pvalue)
+
+
+def test_small_p_are_as_rare_as_they_say():
+    """So it must be for a correction over many comparisons, where seeds differ most."""
+    rng = np.random.default_rng(8)
+    corpus = rng.uniform(0.3, 0.7, 50)
+    tested = []
+    for _ in range(2000):
+        runs = [scores_per_document((corpus + shift).tolist()) for shift in rng.normal(0, 0.05, 6)]
+        tested.append(paired_over_seeds(runs[:3], runs[3:], resamples=2).p)
+    assert np.mean(np.array(tested) < 0.05) < 0.065
+    assert np.mean(np.array(tested) < 0.002) < 0.006
+
+
+def test_runs_that_differ_less_than_seeds_are_not_significant():
+    documents = [0.5] * 30
+    seeds = [[score + shift for score in documents] for shift in (-0.2, 0.0, 0.25)]
+    counts = [scores_per_document(run) for run in seeds]
+    better = [scores_per_document([score + 0.03 for score in run]) for run in seeds]
+    assert paired_over_seeds(better[:1], counts[:1]).p < 0.01
+    assert paired_over_seeds(better, counts).p > 0.5
+
+
+def test_what_never_varies_is_sure():
+    same = [scores_per_document([0.5] * 30)] * 3
+    more = [scores_per_document([0.6] * 30)] * 3
+    assert paired_over_seeds(same, same).p == 1
+    sure = paired_over_seeds(more, same)
+    assert sure.p == 0
+    assert (sure.interval.low, sure.interval.high) == pytest.approx((0.1, 0.1))
 
 
 def test_gains_are_compared_by_their_own_difference():
@@ -123,15 +183,6 @@ def test_equal_gains_are_seldom_significant():
         )
         low += gains_over_seeds((after, alone), (other, other_alone), resamples=300).p < 0.05
     assert low <= 10  # five are to be expected
-
-
-def test_runs_that_differ_less_than_seeds_are_not_significant():
-    documents = [0.5] * 30
-    seeds = [[score + shift for score in documents] for shift in (-0.2, 0.0, 0.25)]
-    counts = [scores_per_document(run) for run in seeds]
-    better = [scores_per_document([score + 0.03 for score in run]) for run in seeds]
-    assert paired_over_seeds(better[:1], counts[:1]).p < 0.01
-    assert paired_over_seeds(better, counts).p > 0.5
 
 
 def _run(rng, documents, skill, deviation=0.02):

@@ -1,5 +1,6 @@
 """Which runs a study needs, and what each measures."""
 
+import json
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
@@ -9,12 +10,14 @@ import pytest
 from made_rows import RECIPES, make_row, rows_reader
 
 from spanloom.config import recipe as recipes
-from spanloom.errors import RecipeError
+from spanloom.config import yaml
+from spanloom.errors import DataError, RecipeError
 from spanloom.studies import designs
 from spanloom.studies.baseline import baseline_and_control
 from spanloom.studies.designs import plan
 from spanloom.studies.job import Job, build_job, data_hash, subset
 from spanloom.studies.row import given_gold
+from spanloom.studies.split_checks import check_splits
 
 SHARED = RECIPES.parent / "ten-layers-shared.yaml"
 SINGLE, JOINT, PAIRS = {"design": "single"}, {"design": "joint"}, {"design": "pairs"}
@@ -264,6 +267,32 @@ def test_the_seeds_of_a_last_link_may_share_their_beginning(study):
     own = planned(study([{**chain, "prefix_seed": None}], seeds=[2])).cells
     assert own[0].job.before.key == prefix
     assert own[0].job.key == cells[1].job.key
+
+
+@pytest.mark.parametrize("num_splits", [1, 3])
+def test_no_seed_of_a_last_link_is_scored_on_what_its_beginning_learnt(study, tmp_path, num_splits):
+    text = {"train": ("a", "b"), "dev": ("c",), "test": ("d",)}
+    for split, names in [*text.items()][:num_splits]:
+        for name in names:
+            folder = tmp_path / "own" / split if num_splits > 1 else tmp_path / "own"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.txt").write_text("Ada slept.\n")
+            (folder / f"{name}.ann").write_text("T1\tName 0 3\tAda\n")
+    base = yaml.load(RECIPES / "tiny-joint.yaml").data
+    base["tasks"]["ner"] = {**base["tasks"]["ner"], "data": str(tmp_path / "own"), "layer": "main"}
+    (tmp_path / "base.yaml").write_text(json.dumps(base))
+    chain = {"design": "chains", "orders": [[["pos", "ner"], "ner"]]}
+
+    def check(**keys):
+        read = study([{**chain, **keys}], recipe=str(tmp_path / "base.yaml"), seeds=[1, 2])
+        check_splits(read, plan(read, RECIPES, rows_reader({})).cells, RECIPES)
+
+    check()
+    if num_splits == 3:
+        check(prefix_seed=1)
+    else:
+        with pytest.raises(DataError, match="own has no dev split, .* seed 1 have learnt from"):
+            check(prefix_seed=1)
 
 
 def test_a_key_follows_from_what_decides_the_result(study, tmp_path):

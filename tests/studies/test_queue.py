@@ -122,6 +122,12 @@ def test_rows_of_earlier_code_are_known_by_their_names(study, folders, monkeypat
     assert sum(row.key != key for key, row in known.items()) == 3  # joint has one of today
 
 
+def test_a_row_of_own_weights_is_none_of_shared_ones(study, folders):
+    run(study([JOINT]), folders, FakeExecutor(folders), print)
+    shared = study([JOINT], weights="shared")
+    assert read_rows(shared, folders, any_version=True)[1] == {}
+
+
 def test_a_row_of_the_same_name_but_another_recipe_is_no_earlier_one(study, folders):
     """Names tell tasks, seed and settings alone; bases of studies differ, too."""
     other = study([SINGLE], tasks=["ner"])

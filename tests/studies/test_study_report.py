@@ -297,6 +297,50 @@ def test_a_label_is_compared_with_the_same_design_without_it(study):
     assert gains == {"joint": pytest.approx(0.1), "joint, narrow": pytest.approx(0.3)}
 
 
+def test_a_study_that_is_not_finished_says_which_seeds_wait(study):
+    read = study([{"design": "single"}, {"design": "joint"}], seeds=[1, 2, 3])
+    planned, rows = filled(read, helped)
+    half = {key: row for key, row in rows.items() if row.recipe["seed"] == 1}
+    assert to_text(compare_conditions(read, planned, half)).count(", seeds wait") == 3
+    assert "seeds wait" not in to_text(compare_conditions(read, planned, rows))
+
+
+@pytest.mark.parametrize("size", [50, 60])
+def test_other_documents_of_one_seed_are_not_compared_as_pairs(study, size):
+    read = study([{"design": "single"}, {"design": "joint"}], seeds=[1, 2])
+    planned, rows = filled(read, helped, 60)
+    for key, job in planned.jobs.items():
+        if len(job.tasks) == 1:
+            documents = {task: [0.4] * size for task in job.tasks}
+            rows[key] = make_row(job, dict.fromkeys(job.tasks, 0.4), documents)
+        for splits in rows[key].scores.values():
+            splits["dev"] = replace(splits["dev"], documents=f"of {len(job.tasks)}")
+    compared = [r.comparison for r in compare_conditions(read, planned, rows) if r.comparison]
+    assert len(compared) == 3
+    assert all(comparison.p is None for comparison in compared)
+
+
+def test_means_are_of_conditions_that_differ_in_a_partner(study):
+    read = study([*DESIGNS, {"design": "curve", "examples": [10, 20], "label": "more"}])
+    planned, rows = filled(read, helped)
+    assert ">curve, mean<" not in condition_table(compare_conditions(read, planned, rows))
+    pair = next(key for key, job in planned.jobs.items() if job.tasks == ("pos", "ner"))
+    del rows[pair]
+    assert "(1 of 2)" in condition_table(compare_conditions(read, planned, rows))
+
+
+@pytest.mark.parametrize(("score", "seeds"), [("dev", [1]), ("dev", [1, 2])])
+def test_the_page_says_how_an_oracle_was_chosen(study, tmp_path, score, seeds):
+    designs = [{"design": "single"}, {"design": "pairs"}, {"design": "oracle"}]
+    read = study(designs, seeds=seeds, score=score)
+    rows = filled(read, helped)[1]
+    planned = plan(read, RECIPES, rows_reader(rows))
+    results = compare_conditions(read, planned, rows)
+    page = write_report(read, planned, rows, results, tmp_path / "study.html")[0].read_text()
+    assert "Dev is scored here, too" in page
+    assert ("By one seed" in page) == (len(seeds) == 1)
+
+
 def of_condition(level, num_documents=20):
     """Return the function that gives a cell's scores, by condition, and per document."""
     rng = random.Random(3)

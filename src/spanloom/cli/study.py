@@ -251,11 +251,11 @@ def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> 
     from spanloom.studies.job import check_encoders
     from spanloom.studies.metric_checks import check_metrics
     from spanloom.studies.run import read_rows
-    from spanloom.studies.split_checks import check_test_splits
+    from spanloom.studies.split_checks import check_splits
 
     planned, rows = read_rows(study, folders)
     check_metrics(study, planned.cells)
-    check_test_splits(study, planned.cells, folders.data)
+    check_splits(study, planned.cells, folders.data)
     chosen = options.choose(planned.jobs)
     missing = [job for key, job in chosen.items() if key not in rows]
     check_encoders(missing, folders.data)

@@ -1,9 +1,13 @@
 """What resampled documents say of a metric where a system was trained with several seeds.
 
-Runs are drawn with replacement beside documents. A few runs vary less than those that might have
-been, by n / (n - 1), and their spread is known badly: so the drawn runs' distance from their mean
-is widened, for n runs by the root of that, and by the ratio of Student's quantile to the normal
-one.
+A difference varies with documents, by the bootstrap's variance, and with seeds, by the variance of
+the runs. Few runs tell their variance badly: so p and interval are those of Student's t, with the
+degrees of freedom that such a sum has (Welch 1947, Satterthwaite 1946). Resampled runs would do for
+an interval, not for a small p: three runs have few resamples, and none far out.
+
+For the interval of one mean, runs are drawn with replacement beside documents. Their distance from
+their mean is widened, for n runs by the root of n / (n - 1), and by the ratio of Student's quantile
+to the normal one.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,11 +33,7 @@ Runs = Sequence[DocumentCounts]  # of one system, one for each seed
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What is known of a difference of two systems: its two-sided p-value, its 95 % interval.
-
-    The p-value is the share of resamples whose difference is at least as far from the observed one
-    as that is from zero, as in ``bootstrap.paired``.
-    """
+    """What is known of a difference of two systems: its two-sided p-value, its 95 % interval."""
 
     p: float
     interval: Interval
@@ -69,10 +69,10 @@ def paired_over_seeds(
 ) -> Difference:
     """Return what is known of the difference of two systems, each trained several times.
 
-    Each resample draws documents, the same for both systems, and runs of each system, all with
-    replacement; what is compared is the mean of the metric over runs. A system with one run is
-    taken to vary between seeds as the other does. With one run each p is ``bootstrap.paired``.
-    Raises ``DataError`` as that does, and where a system has no run.
+    What is compared is the mean of the metric over runs, on documents that are drawn for both at
+    once. A system with one run is taken to vary between seeds as the other does. With one run each
+    p is ``bootstrap.paired``, and the interval that of percentiles. Raises ``DataError`` as that
+    does, and where a system has no run.
     """
     return _contrast((first, second), (1, -1), seed, resamples)
 
@@ -98,24 +98,39 @@ def _contrast(
     metric = systems[0][0].spec.of
     rng = np.random.default_rng(seed)
     stacks = [np.stack([run.rows for run in runs]) for runs in systems]
-    observed = _signed_sum(signs, [metric(stack.sum(1)).mean() for stack in stacks])
+    scores = [metric(stack.sum(1)) for stack in stacks]  # each of shape (run)
+    observed = float(_signed_sum(signs, [of.mean() for of in scores]))
     num_documents = stacks[0].shape[1]
-    widening = _student_widening(sum(len(stack) - 1 for stack in stacks))
 
     def draw_differences(num_draws: int) -> Scores:
         documents = _draw(rng, num_documents, num_draws)
-        scores = [
-            metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True)) for stack in stacks
+        means = [
+            metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True)).mean(1)
+            for stack in stacks
         ]
-        means = [(_draw_runs(rng, of.shape[1], num_draws, widening) * of).mean(1) for of in scores]
-        repeated = [of for of in scores if of.shape[1] > 1]
-        for i, of in enumerate(scores):
-            if of.shape[1] == 1 and repeated:
-                means[i] = means[i] + _deviations_of_one_run(rng, repeated[0], widening)
         differences: Scores = _signed_sum(signs, means)
         return differences
 
-    return _difference(observed, draw_differences, resamples, CELLS // num_documents)
+    drawn = _draw_all(draw_differences, resamples, CELLS // num_documents)
+    of_seeds = _variances_of_means(scores)
+    if not of_seeds:
+        return _of_percentiles(observed, drawn)
+    return _of_student(observed, [(float(drawn.var(ddof=1)), num_documents - 1), *of_seeds])
+
+
+def _variances_of_means(scores: Sequence[Scores]) -> list[tuple[float, int]]:
+    """Return the variance of each system's mean over seeds, and its degrees of freedom.
+
+    A single run has the variance of the first system that has several: of both means together.
+    """
+    repeated = [of for of in scores if len(of) > 1]
+    shares = [1 / len(of) for of in repeated]
+    if repeated:
+        shares[0] += sum(len(of) == 1 for of in scores)
+    return [
+        (share * float(of.var(ddof=1)), len(of) - 1)
+        for share, of in zip(shares, repeated, strict=True)
+    ]
 
 
 def _signed_sum(signs: Sequence[int], values: Sequence[Any]) -> Any:
@@ -128,7 +143,7 @@ def paired_by_seed(
     """Return what ``paired_over_seeds`` does where each run was scored on other documents.
 
     So it is where each seed holds out another part of train. The runs of both systems are then in
-    pairs, which are drawn together, and so are the documents of each. Raises ``DataError`` as
+    pairs, whose differences are tested by Student's paired t. Raises ``DataError`` as
     ``bootstrap.paired``, and where a run lacks its pair.
     """
     if len(first) != len(second) or not first:
@@ -137,20 +152,11 @@ def paired_by_seed(
         )
     for run, other in zip(first, second, strict=True):
         check_comparable("paired bootstrap", run, other)
-    metric, rng = first[0].spec.of, np.random.default_rng(seed)
-    sides = [[run.rows for run in runs] for runs in (first, second)]
-    means = [np.stack([metric(rows.sum(0)) for rows in side]).mean() for side in sides]
-    observed = means[0] - means[1]
-    widening = _student_widening(len(first) - 1)
-
-    def draw_differences(num_draws: int) -> Scores:
-        runs = _draw_runs(rng, len(first), num_draws, widening)
-        documents = [_draw(rng, len(rows), num_draws) for rows in sides[0]]
-        scores = [_mean_over_runs(metric, runs, documents, side) for side in sides]
-        differences: Scores = scores[0] - scores[1]
-        return differences
-
-    return _difference(observed, draw_differences, resamples, CELLS // sum(map(len, sides[0])))
+    gains = [run.value - other.value for run, other in zip(first, second, strict=True)]
+    if len(gains) == 1:
+        return _contrast((first, second), (1, -1), seed, resamples)
+    variance = float(np.var(gains, ddof=1)) / len(gains)  # of seeds and their documents
+    return _of_student(float(np.mean(gains)), [(variance, len(gains) - 1)])
 
 
 def _mean_over_runs(
@@ -169,20 +175,34 @@ def _mean_over_runs(
     return mean
 
 
-def _difference(
-    observed: float, draw_differences: Callable[[int], Scores], resamples: int, block_size: int
-) -> Difference:
-    """Return what so many drawn differences tell of the observed one, which p counts in.
-
-    ``draw_differences`` draws so many at once, ``block_size`` at most (at least 1).
-    """
+def _draw_all(draw: Callable[[int], Scores], resamples: int, block_size: int) -> Scores:
+    """Return so many draws, ``block_size`` of them at once (at least 1)."""
     block_size = max(1, block_size)
     starts = range(0, resamples, block_size)
-    drawn = np.concatenate(
-        [draw_differences(min(block_size, resamples - start)) for start in starts]
-    )
+    return np.concatenate([draw(min(block_size, resamples - start)) for start in starts])
+
+
+def _of_percentiles(observed: float, drawn: Scores) -> Difference:
+    """Return what drawn differences tell of the observed one, which p counts in."""
     num_extreme = int((np.abs(drawn - observed) >= abs(observed) - 1e-12).sum())
-    return Difference((num_extreme + 1) / (resamples + 1), percentile_interval(drawn))
+    return Difference((num_extreme + 1) / (len(drawn) + 1), percentile_interval(drawn))
+
+
+def _of_student(observed: float, parts: Sequence[tuple[float, int]]) -> Difference:
+    """Return what Student's t tells of a difference whose variance is a sum of estimates.
+
+    ``parts`` are these variances, each with its degrees of freedom.
+    """
+    from scipy.stats import t
+
+    variance = sum(part for part, _ in parts)
+    deviation = variance**0.5
+    if deviation < 1e-12:  # nothing varies
+        return Difference(float(abs(observed) < 1e-12), Interval(observed, observed))
+    freedom = variance**2 / sum(part**2 / own for part, own in parts)
+    half = float(t.ppf(0.975, freedom)) * deviation
+    p = float(2 * t.sf(abs(observed) / deviation, freedom))
+    return Difference(p, Interval(observed - half, observed + half))
 
 
 def on_same_documents(runs: Sequence[DocumentCounts]) -> bool:
@@ -207,18 +227,6 @@ def _draw_runs(rng: np.random.Generator, size: int, num_draws: int, widening: fl
         return np.ones((num_draws, 1))
     wide: Table = 1 + widening * (size / (size - 1)) ** 0.5 * (_draw(rng, size, num_draws) - 1)
     return wide
-
-
-def _deviations_of_one_run(rng: np.random.Generator, scores: Scores, widening: float) -> Scores:
-    """Return how far one run may be from the mean of its system, shape (draw).
-
-    ``scores`` of another system's runs have shape (draw, run).
-    """
-    num_draws, size = scores.shape
-    drawn = rng.integers(size, size=num_draws)
-    wide = widening * (size / (size - 1)) ** 0.5
-    deviations: Scores = wide * (scores[np.arange(num_draws), drawn] - scores.mean(1))
-    return deviations
 
 
 def _draw(rng: np.random.Generator, size: int, num_draws: int) -> Table:

@@ -10,7 +10,13 @@ from spanloom.formats import _files
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.read import load
 from spanloom.metrics import report
-from spanloom.metrics.bootstrap import Interval, interval_text, paired, permutation
+from spanloom.metrics.bootstrap import (
+    FEW_DOCUMENTS,
+    Interval,
+    interval_text,
+    paired,
+    permutation,
+)
 from spanloom.metrics.counts import PRF, Counts
 from spanloom.metrics.report import Report, Score
 from spanloom.scoring._base import Scores
@@ -106,12 +112,16 @@ def summarize(score: Score) -> Scores:
 
 
 def compare_predictions(first: Score, second: Score) -> Scores:
-    """Return the first score's F1 minus the second's, and the p-values of that difference."""
+    """Return the first score's F1 minus the second's, and the p-values of that difference.
+
+    That of the bootstrap is None where there are too few documents for it.
+    """
     first_counts, second_counts = first.document_counts, second.document_counts
+    is_tested = len(first_counts.rows) >= FEW_DOCUMENTS
     return {
         **to_row(second.micro),
         "difference": 100 * (first.micro.f1 - second.micro.f1),
-        "p_bootstrap": paired(first_counts, second_counts),
+        "p_bootstrap": paired(first_counts, second_counts) if is_tested else None,
         "p_permutation": permutation(first_counts, second_counts),
     }
 
@@ -143,8 +153,9 @@ def table(scores: Scores) -> str:
         if "against" in layer:
             against = layer["against"]
             difference = f"against {against['f1']:.2f}: {against['difference']:+.2f}"
-            p_values = f"bootstrap {against['p_bootstrap']:.4f}"
-            p_values += f", permutation {against['p_permutation']:.4f}"
+            p, p_values = against["p_bootstrap"], f"permutation {against['p_permutation']:.4f}"
+            if p is not None:
+                p_values = f"bootstrap {p:.4f}, {p_values}"
             lines.append(f"{difference}, p-value by {p_values}")
         blocks.append("\n".join(lines) + "\n")
     return "\n".join(blocks)

@@ -12,6 +12,7 @@ from pathlib import Path
 from spanloom.annotation.aspects import ASPECTS, CONFLICT
 from spanloom.document import Document, Span
 from spanloom.errors import FormatError
+from spanloom.metrics.bootstrap import Interval, interval_text
 from spanloom.metrics.classification import ClassificationReport
 from spanloom.metrics.counts import Counts, compare, macro, percent, total
 from spanloom.metrics.report import sum_counts
@@ -52,7 +53,7 @@ def score(gold: Path, predicted: Path, options: Mapping[str, str]) -> Scores:
 def table(scores: Scores) -> str:
     """Format the accuracy, then a row for each polarity and for terms without them."""
     gold_terms, end_to_end = scores["with_gold_terms"], scores["terms_with_polarity"]
-    low, high = end_to_end["interval"]
+    interval = Interval(*(bound / 100 for bound in end_to_end["interval"]))
     lines = [
         f"{scores['documents']} documents",
         f"gold terms: accuracy {gold_terms['accuracy']:.2f} "
@@ -60,7 +61,7 @@ def table(scores: Scores) -> str:
         *format_rows(
             {**end_to_end["labels"], "terms with polarity": end_to_end, "terms": scores["terms"]}
         ),
-        f"F1 end to end {end_to_end['f1']:.2f} (95 % interval {low:.2f} to {high:.2f})",
+        f"F1 end to end {end_to_end['f1']:.2f} ({interval_text(interval, scores['documents'])})",
     ]
     return "\n".join(lines) + "\n"
 

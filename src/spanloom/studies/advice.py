@@ -37,9 +37,13 @@ class RankedSource:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The sources, the best first, by one predictor; what is known of it over pairs of tasks."""
+    """The sources, the best first, by one predictor; what is known of it over pairs of tasks.
+
+    Of ``num_predictors`` it is the one that orders these pairs best.
+    """
 
     predictor: str
+    num_predictors: int
     correlation: Correlation
     first_choice: FirstChoice
     sources: tuple[RankedSource, ...]
@@ -50,6 +54,14 @@ class Advice:
         """Whether the predictor is known to order sources: its interval is above 0."""
         low = self.correlation.spearman.low
         return low is not None and low > 0
+
+    @property
+    def _reservation(self) -> str:
+        if self.num_predictors == 1:
+            return ""
+        return (
+            f"; but it is the best of {self.num_predictors} predictors, so its figures flatter it"
+        )
 
     def to_text(self) -> str:
         """Return the advice for a terminal."""
@@ -73,7 +85,7 @@ class Advice:
             f"the best {choice.best_source:+.2f})"
         )
         yield (
-            "certain as far as these tasks go: the interval is above 0"
+            f"certain as far as these tasks go: the interval is above 0{self._reservation}"
             if self.is_certain
             else "not certain: the order below may be chance; train alone as well, and compare"
         )
@@ -117,7 +129,7 @@ def advise(known: Relatedness, values: SourceValues) -> Advice:
     best = max(usable, key=lambda name: round(correlations[name].spearman.value or 0.0, 6))
     ranked = sorted(candidates[best].items(), key=lambda item: -item[1])
     sources = [RankedSource(name, value, gains[name]) for name, value in ranked if name in gains]
-    return Advice(best, correlations[best], choices[best], tuple(sources), known.study)
+    return Advice(best, len(usable), correlations[best], choices[best], tuple(sources), known.study)
 
 
 def measure_sources(

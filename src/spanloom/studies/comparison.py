@@ -22,9 +22,12 @@ class Scores:
 def is_higher(a: Scores, b: Scores, k: float) -> bool:
     """Whether mean minus ``k`` deviations of a is above mean plus ``k`` deviations of b.
 
-    Changpinyo et al. (2018), section 3.2, with k = 1.5.
+    Changpinyo et al. (2018), section 3.2, with k = 1.5. One score beside several is taken to
+    deviate as they do; two single ones have no deviation.
     """
-    return a.mean - k * a.deviation > b.mean + k * b.deviation
+    first = a.deviation if a.count > 1 else b.deviation
+    second = b.deviation if b.count > 1 else a.deviation
+    return a.mean - k * first > b.mean + k * second
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -9,16 +9,18 @@ from statistics import fmean
 
 from spanloom.studies.page import row, table
 from spanloom.studies.results import Result, count_direction, names_of_scores
+from spanloom.studies.spec import ALL_BUT_ONE, PAIRS, TUNED_PAIRS
 
 Columns = Mapping[tuple[str, str], str]  # what a score is called, by task and metric
+_ALIKE = (PAIRS, TUNED_PAIRS, ALL_BUT_ONE)  # designs whose conditions differ in a partner alone
 _ARROWS: Mapping[str | None, str] = {"higher": "↑", "lower": "↓", "": "", None: ""}
 
 
 def condition_table(results: Sequence[Result]) -> str:
     """Return a row per condition, a column per reported score, and the arrows of each row.
 
-    Rows of a design with several conditions, as pairs, end with their mean and numbers of arrows;
-    a design with another label is another one.
+    Rows of a design with several conditions end with their numbers of arrows, those of pairs and of
+    all tasks but one with their mean, too; a design with another label is another one.
     Where comparisons have one seed nothing is known of deviations, so there are no arrows; nor are
     there while they wait for seeds.
     """
@@ -39,7 +41,8 @@ def condition_table(results: Sequence[Result]) -> str:
             rows.append(_condition(name, own, columns, has_arrows=has_arrows))
         if len(by_condition) > 1:
             own = [r for members in by_condition.values() for r in members]
-            rows.append(_means(design, own, columns, has_arrows=has_arrows))
+            if own[0].design in _ALIKE:
+                rows.append(_means(design, own, columns, has_arrows=has_arrows))
             rows += _arrow_counts(design, own, columns) if has_arrows else []
     return table(("condition", *columns.values(), *(("↑", "↓") if has_arrows else ())), rows)
 
@@ -60,10 +63,15 @@ def _condition(name: str, results: Iterable[Result], columns: Columns, *, has_ar
 
 
 def _means(design: str, results: Sequence[Result], columns: Columns, *, has_arrows: bool) -> str:
-    """Return the row of the means of a design."""
+    """Return the row of the means of a design; those over fewer conditions than others say so."""
+    by_score = _by_score(results, columns)
+    size = max(map(len, by_score))
     means = [
-        f"{100 * fmean(r.scores.mean for r in own):.2f}" if own else ""
-        for own in _by_score(results, columns)
+        f"{100 * fmean(r.scores.mean for r in own):.2f}"
+        + (f" ({len(own)} of {size})" if len(own) < size else "")
+        if own
+        else ""
+        for own in by_score
     ]
     return row((f"{design}, mean", *means, *(("", "") if has_arrows else ())))
 

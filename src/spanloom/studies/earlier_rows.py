@@ -37,6 +37,8 @@ def _is_of(row: Row, job: Job, by_key: Mapping[str, Row]) -> bool:
         return False
     if row.own_scores and job.weights == "own":
         return False
+    if not row.own_scores and job.weights == "shared" and len(job.tasks) > 1:
+        return False  # with shared weights each task's own best ones are scored, too
     if (row.before is None) != (job.before is None) or not _is_same(row.recipe, job.recipe):
         return False
     if job.before is None or row.before is None:

@@ -57,6 +57,8 @@ def execute(job: Job, folders: Folders, log: Log) -> Row:
     with _hold_lock(runs, job.key):
         if path.is_file():
             return rows.from_json(path.read_bytes(), str(path))
+        if job.before is not None:
+            _train_before(job.before, folders.data, runs, log)
         start = time.process_time()
         if not train.run_folder(runs / job.key).exists():
             _delete(runs / job.key)  # its row is lost, and so are its curves and own best weights
@@ -88,14 +90,20 @@ def _delete(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
-    """Train a run and the runs before it, each unless its model is there; return its plan."""
-    start = None
+def _train_before(job: Job, data: Path, runs: Path, log: Log) -> None:
+    """Train a run that another one starts from, and those before it, unless its model is there."""
+    out = runs / job.key
+    if out.exists() and not train.is_unfinished(out):
+        return
     if job.before is not None:
-        start = runs / job.before.key
-        if not start.exists() or train.is_unfinished(start):
-            with _hold_lock(runs, job.before.key):
-                _train(job.before, data, runs, log)
+        _train_before(job.before, data, runs, log)
+    with _hold_lock(runs, job.key):
+        _train(job, data, runs, log)
+
+
+def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
+    """Train a run, unless its model is there; return its plan."""
+    start = None if job.before is None else runs / job.before.key
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
     plan = resolve(recipes.loads(yaml.dump(plain), job.name), data)
     out = runs / job.key

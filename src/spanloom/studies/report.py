@@ -21,7 +21,7 @@ from spanloom.studies.result_text import (
 )
 from spanloom.studies.results import SIGNIFICANT, Result
 from spanloom.studies.row import Row
-from spanloom.studies.spec import JOINT, Study
+from spanloom.studies.spec import JOINT, ORACLE, Study
 from spanloom.studies.study_plan import StudyPlan
 
 _GRAPH_CAPTION = (
@@ -96,6 +96,8 @@ def _study_page(
         parts += _beside_pairs(own)
         parts.append(_table(own, study.spec.against))
     parts.append(_notes(study, rows))
+    if any(result.design == ORACLE for result in results):
+        parts.append(_note_on_oracles(study))
     return page(f"Study: {study.name}", parts)
 
 
@@ -207,13 +209,18 @@ def _others(result: Result) -> str:
     return ", ".join(parts)
 
 
+def _note_on_oracles(study: Study) -> str:
+    """Return how an oracle's helpers were chosen, as far as that flatters it."""
+    texts = ["An oracle's helpers were chosen on dev."]
+    if study.spec.score == "dev":
+        texts.append("Dev is scored here, too, so its gain is that of the best of several runs.")
+    if len(study.spec.seeds) == 1:
+        texts.append("By one seed, a task helps if its pair has any higher score.")
+    return f"<p>{' '.join(texts)}</p>"
+
+
 def _notes(study: Study, rows: Mapping[str, Row]) -> str:
     """Return how to read the numbers."""
-    seeds = (
-        "documents and seeds"
-        if len(study.spec.seeds) > 1
-        else "documents; there is one seed, so the numbers do not say what another would give"
-    )
     processors = ", ".join(sorted({row.processor for row in rows.values()}))
     computes = "; ".join(sorted({row.compute for row in rows.values()}))
     num_earlier = sum(row.key != key for key, row in rows.items())
@@ -221,9 +228,11 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
     earlier = of_earlier if num_earlier else ""
     return (
         f"<h2>How to read this</h2><p>Scores are the main metric of each task, or those that the "
-        f"study names, in points, mean ± standard deviation over seeds (95 % interval). Intervals "
-        f"and p are of the bootstrap over {seeds}; p is two-sided, of paired documents, and "
-        f"corrected for the number of comparisons (Holm); an arrow says p &lt; {SIGNIFICANT}, but "
+        f"study names, in points, mean ± standard deviation over seeds (95 % interval). p is "
+        f"two-sided, of paired documents: of the bootstrap where both sides have one seed, which "
+        f"does not say what another would give, else of Student's t over documents and seeds. It "
+        f"is corrected for the number of comparisons that have run (Holm); an arrow says "
+        f"p &lt; {SIGNIFICANT}, but "
         f"in the table of all conditions <i>higher</i> or <i>lower</i>: means differ by more than "
         f"{study.spec.k:g} standard deviations of each "
         f"(Changpinyo et al. 2018), once all seeds of both have run. "

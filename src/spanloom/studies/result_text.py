@@ -106,7 +106,8 @@ def format_against(control: Comparison) -> str:
 
 def format_gain(comparison: Comparison) -> str:
     """Return the gain in points, an arrow if significant, its interval and p-value."""
-    direction = f", {comparison.direction}" if comparison.direction else ""
+    direction = "seeds wait" if comparison.direction is None else comparison.direction
+    direction = f", {direction}" if direction else ""
     bounds = _format_bounds(comparison)
     return f"{100 * comparison.gain:+.2f}{comparison.arrow}{bounds}{direction}"
 

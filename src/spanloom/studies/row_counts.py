@@ -50,13 +50,18 @@ def difference_of(
     """Return what is known of a difference; None where counts are missing or documents too few.
 
     Unless all runs were scored on the same documents, both sides have the same seeds in the same
-    order.
+    order, and nothing is known where the two runs of a seed were scored on different ones.
     """
     a = known_counts(rows, task, split, metric)
     b = known_counts(baseline, task, split, metric)
     if a is None or b is None:
         return None
-    return paired_over_seeds(a, b) if same_documents else paired_by_seed(a, b)
+    if same_documents:
+        return paired_over_seeds(a, b)
+    pairs = zip(rows, baseline, strict=True)
+    if not all(are_of_same_documents(pair, task, split, metric) for pair in pairs):
+        return None
+    return paired_by_seed(a, b)
 
 
 def difference_of_gains(

@@ -15,7 +15,7 @@ from spanloom.studies.job import Job, check_encoders
 from spanloom.studies.metric_checks import check_metrics
 from spanloom.studies.row import Row, Rows
 from spanloom.studies.spec import Study
-from spanloom.studies.split_checks import check_test_splits
+from spanloom.studies.split_checks import check_splits
 from spanloom.studies.study_plan import StudyPlan
 from spanloom.studies.worker import Outcome
 
@@ -71,7 +71,9 @@ class _Queue:
             self.deaths[job.key] += 1
             if self.deaths[job.key] >= MAX_DEATHS:
                 self.errors[job.key] = f"{MAX_DEATHS} workers died over it"
-            self.log(f"{job.name} ({job.key}): its worker died; it goes on from its checkpoint")
+                self.log(f"{job.name} ({job.key}): given up: {self.errors[job.key]}")
+            else:
+                self.log(f"{job.name} ({job.key}): its worker died; it goes on from its checkpoint")
 
     def clean(self) -> None:
         """Delete the models of finished runs from which no run without a row starts.
@@ -109,7 +111,7 @@ def run(
     while True:
         planned = plan(study, folders.data, rows.read)
         check_metrics(study, planned.cells)
-        check_test_splits(study, planned.cells, folders.data)
+        check_splits(study, planned.cells, folders.data)
         queue.planned = planned.jobs
         queue.update(choose(planned.jobs), rows.read(planned.jobs))
         queue.clean()

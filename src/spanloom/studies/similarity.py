@@ -29,7 +29,7 @@ class PairSimilarity:
 
     ``heads`` are the attention similarities by layer and head, ``attention`` is their mean; None
     for models without a transformer. Where both tasks are the same, they are two models of other
-    seeds, and the cosine is that of two halves of the batches: the ceiling of each measure.
+    seeds, and the cosine is what two halves of the batches let expect: the ceiling of each measure.
     """
 
     source: str

@@ -53,20 +53,26 @@ def gradient_cosines(
     """Return the cosine of each two tasks of a common model, in both orders.
 
     Gradients are those of ``num_batches`` batches of train of each task, without dropout, in trunk
-    and levels. The cosine of a task with itself is that of two halves of its batches: the ceiling
-    that so few batches allow. Tasks that the model lacks are left out. Raises ``DataError`` where
-    the data have other labels than it learnt.
+    and levels. The cosine of a task with itself is the ceiling that so few batches allow: what that
+    of two halves of its batches lets expect of twice as many (Spearman and Brown 1910). Tasks that
+    the model lacks are left out. Raises ``DataError`` where the data have other labels than it
+    learnt.
     """
     learnt = [name for name in names if name in model.tasks]
     prepared = _prepare(model, data)
     gradients = {name: _gradient(model, prepared, name, num_batches) for name in learnt}
     cosines = {}
     for row, a in enumerate(learnt):
-        cosines[a, a] = cosine(*gradients[a].halves)
+        cosines[a, a] = _of_twice_as_many(cosine(*gradients[a].halves))
         for b in learnt[row + 1 :]:
             value = cosine(gradients[a].total, gradients[b].total)
             cosines[a, b] = cosines[b, a] = value
     return cosines
+
+
+def _of_twice_as_many(of_halves: float) -> float:
+    """Return the cosine that two gradients of twice as many batches of one task would have."""
+    return 2 * of_halves / (1 + of_halves) if of_halves > 0 else of_halves
 
 
 def _prepare(model: Model, data: Path) -> PreparedData:
