@@ -75,7 +75,7 @@ def test_every_word_has_a_label_without_a_scheme():
     gold = [WORDS]
     task = make(KIND, gold, scheme="none")
     assert collect(KIND, gold, scheme="none") == {"none": ["X", "Y"]}
-    assert task.tags == ["O", "X", "Y"]
+    assert task.tags == ("O", "X", "Y")
     found = recalled(task, gold)
     assert said(found[0]) == said(WORDS)
     wrong = document("a b\nc", ("X", "a"), ("X", "b"), ("X", "c"))
@@ -178,7 +178,7 @@ def test_what_was_collected_is_plain_data(scheme):
 def test_o_is_no_label_of_plain_tags():
     gold = document("a b", ("O", "a"), ("X", "b"))
     task = make(KIND, [gold], scheme="none")
-    assert task.tags == ["O", "X"]
+    assert task.tags == ("O", "X")
     assert said(recalled(task, [gold])[0]) == [("X", "b")]
     assert said(recalled(make(KIND, [gold]), [gold])[0]) == said(gold)
 
@@ -193,7 +193,7 @@ def test_a_shared_head_knows_all_tags_and_a_task_answers_with_its_own():
     both = KIND.merge_vocabularies([collect(KIND, [FIRST]), collect(KIND, [SECOND])])
     assert both == {"BIOES": ["X", "Y", "Z"]}
     one, two = (make(KIND, [each], both) for each in (FIRST, SECOND))
-    assert one.tags == two.tags == SCHEMES["BIOES"].tags("XYZ")
+    assert one.tags == two.tags == tuple(SCHEMES["BIOES"].tags("XYZ"))
     made = head(one)
     laid = lay(one, [FIRST])
     found = set()
@@ -223,7 +223,7 @@ def test_plain_tags_share_a_head_with_others_and_the_two_never_mix():
     one = make(KIND, [FIRST], both)
     two = make(KIND, [SECOND], both, scheme="none")
     assert one.tags == two.tags
-    assert one.tags[-2:] == ["Y", "Z"]
+    assert one.tags[-2:] == ("Y", "Z")
     chain = head(one).crf
     row = {tag: place for place, tag in enumerate(one.tags)}
     follow = ~chain.never_after

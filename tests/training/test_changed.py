@@ -12,6 +12,7 @@ from spanloom.training import loop
 from spanloom.training.checkpoint import Progress
 from spanloom.training.interrupt import Stopped
 from spanloom.training.optimizer import SCHEDULES
+from spanloom.training.progress_line import LogIntervals
 from spanloom.training.resume import apply_changes
 
 LINEAR = FIRST | {"lr_schedule": "linear", "epochs": 4, "warmup_updates": 100}
@@ -195,6 +196,17 @@ def test_a_run_that_ends_before_dev_was_ever_scored_is_scored(bench, tmp_path, m
     bench.train(out, stages=[stage | {"epochs": shorter}], resume=True)
     assert (out / "model.safetensors").read_bytes() != earlier
     assert [event["step"] for event in events(out) if "dev" in event] == [3]
+
+
+@pytest.mark.parametrize("epochs", [2, 3])
+def test_a_run_that_ended_within_an_epoch_goes_on_with_the_rest_of_it(bench, tmp_path, epochs):
+    one = {key: value for key, value in FIRST.items() if key != "ema_decay"}
+    one |= {"epochs": 1.5, "eval_every_epochs": 1}
+    bench.run(tmp_path / "out", stages=[one]).train(LogIntervals(1e9), resume=False)
+    longer = [one | {"epochs": epochs}]
+    resumed = bench.run(tmp_path / "out", stages=longer).train(LogIntervals(1e9), resume=True)
+    anew = bench.run(tmp_path / "anew", stages=longer).train(LogIntervals(1e9), resume=False)
+    assert resumed.global_step == anew.global_step
 
 
 def test_a_run_goes_on_for_longer(bench, tmp_path, monkeypatch):

@@ -38,6 +38,8 @@ TASKS = {
 }
 UNTOUCHED = {"c": ("spans.",)}  # spans that are given are not scored
 
+COREFERENCE = {"kind": "coreference", "gold_mentions": True}
+
 
 @pytest.fixture(scope="module")
 def stage(bench, tmp_path_factory):
@@ -194,3 +196,29 @@ def test_without_a_transformer_the_batches_of_tasks_are_encoded_at_once(bench, t
     for part in parts:
         for name, loss in part.items():
             torch.testing.assert_close(losses[name], loss, msg=name)
+
+
+@pytest.mark.parametrize("kind", [{"kind": "relations", "gold_spans": True}, COREFERENCE])
+@pytest.mark.parametrize("encoder_lr", [1e-4, 0])
+def test_given_spans_without_pairs_teach_nothing_and_stop_nothing(
+    bench, tmp_path, kind, encoder_lr
+):
+    """Most sentences have one span, so most batches have no pair, and a loss without a graph."""
+    text = "add water\nmix\nspin\n"
+    spans = {"add": "0 3", "water": "4 9", "mix": "10 13", "spin": "14 18"}
+    lines = [f"T{n}\tThing {at}\t{word}" for n, (word, at) in enumerate(spans.items(), 1)]
+    lines.append("R1\tActs Arg1:T1 Arg2:T2")
+    for name in ("train/a", "train/b", "dev/c"):
+        path = tmp_path / "few" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".txt").write_text(text)
+        path.with_suffix(".ann").write_text("\n".join(lines) + "\n")
+    stage = {"tasks": ["pairs"], "epochs": 2, "batch_sentences": 1, "precision": "fp32"}
+    run = bench.run(
+        tmp_path / "out",
+        trunk=[{"transformer": str(bench.home / "encoder"), "layers": "last"}],
+        levels=[],
+        tasks={"pairs": {"data": str(tmp_path / "few"), "hidden_size": 16, **kind}},
+        stages=[stage | {"lr": {"encoder": encoder_lr, "task": 1e-3}}],
+    )
+    assert run.train(LogIntervals(1e9), resume=False).global_step == 12

@@ -7,8 +7,9 @@ share a head share the union of their tags, and each decodes to its own.
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -104,10 +105,10 @@ class SequenceTaggingTask(WordTask):
         return TagMeasure(self.scheme, self.options.label_metrics)
 
     @property
-    def tags(self) -> list[str]:
+    def tags(self) -> tuple[str, ...]:
         """All tags of the head, "O" first: its own and those of the tasks that share the head."""
         tags = (tag for name, labels in self.sets for tag in SCHEMES[name].tags(labels))
-        return list(dict.fromkeys(tags))
+        return tuple(dict.fromkeys(tags))
 
     def written_vocabulary(self, vocabulary: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the labels, which the vocabulary has by scheme, as those of spans."""
@@ -115,7 +116,7 @@ class SequenceTaggingTask(WordTask):
 
     def build_head(self, spec: HeadInputSpec) -> Tagger:
         """Build the tagger; it allows the tag transitions that any of its schemes allows."""
-        schemes = [(SCHEMES[name], labels) for name, labels in self.sets]
+        schemes = tuple((SCHEMES[name], labels) for name, labels in self.sets)
         head = Tagger(
             spec.word_dim,
             rules=tag_rules(self.tags, schemes),
@@ -210,7 +211,7 @@ class SequenceTaggingTask(WordTask):
         words, tags = vectors.word_vectors, self.tags
         own_tags = set(self.scheme.tags(self.labels))
         is_own = torch.tensor([tag in own_tags for tag in tags], device=words.device)
-        rules = tag_rules(tags, [(self.scheme, self.labels)])
+        rules = tag_rules(tags, ((self.scheme, self.labels),))
         ids, probs = (x.tolist() for x in head.best(words, batch.sentences, is_own, rules))
         names = [tags[id] for id in ids]
         labels = Labels(self.labels)
@@ -231,7 +232,10 @@ class SequenceTaggingTask(WordTask):
             base += len(instance.tokens)
 
 
-def tag_rules(tags: Sequence[str], schemes: Iterable[tuple[Scheme, Sequence[str]]]) -> TagRules:
+@lru_cache(maxsize=64)  # they have as many entries as there are pairs of tags
+def tag_rules(
+    tags: tuple[str, ...], schemes: tuple[tuple[Scheme, tuple[str, ...]], ...]
+) -> TagRules:
     """Return what any of some schemes allows for its labels, by index among all tags of a head."""
     tag_to_id = {tag: index for index, tag in enumerate(tags)}
     starts, ends = torch.zeros(2, len(tags), dtype=torch.bool)

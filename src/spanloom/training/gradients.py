@@ -105,7 +105,9 @@ class GradientSum:
                 before = losses.get(f"{task}.{term}", torch.zeros(()))
                 losses[f"{task}.{term}"] = before + loss.detach()
                 weighted.append(loss * self.spec.loss_weights.get(task, 1.0))
-        torch.autograd.backward(torch.stack(weighted).sum())
+        total = torch.stack(weighted).sum()
+        if total.requires_grad:  # not where nothing is learnt, as of given spans without pairs
+            torch.autograd.backward(total)
         return losses
 
     def _mean_losses(

@@ -84,6 +84,8 @@ def _minimize(losses: Sequence[MeanLoss], biases: Sequence[nn.Parameter]) -> Non
         total = torch.zeros(())
         for mean_loss in losses:  # one at a time: the pairs of a batch take much memory
             loss = mean_loss()
+            if not loss.requires_grad:  # of given spans without pairs, whatever the biases are
+                continue
             grads = torch.autograd.grad(loss, biases, allow_unused=True)
             for bias, grad in zip(biases, grads, strict=True):
                 bias.grad = _sum_of(bias.grad, grad)

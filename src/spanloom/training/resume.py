@@ -7,6 +7,7 @@ in a line, to 0 at the new end.
 """
 
 import hashlib
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,10 @@ def _format_keys(keys: Sequence[str | int]) -> str:
 
 def _fit_schedule(key: str, progress: Progress, epochs: float, spec: StageSpec) -> str:
     """Fit the schedule to a new number of epochs, from the current rate; return what was done."""
+    last = math.ceil(epochs)
+    if progress.epoch == last != epochs:  # the old ones ended within an epoch, which now goes on
+        progress.epoch = last - 1
+        progress.step_in_epoch = max(1, round(progress.steps_per_epoch * (epochs - last + 1)))
     position = progress.epochs_done
     if position >= spec.epochs:
         raise TrainingError(
