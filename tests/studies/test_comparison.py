@@ -83,14 +83,14 @@ def test_of_two_runs_the_bootstrap_draws_documents():
 
 
 @pytest.mark.parametrize("num_runs", [(2, 2), (3, 3), (2, 4)])
-def test_where_documents_are_alike_seeds_are_tested_as_by_welch(num_runs):
+def test_where_documents_are_alike_seeds_are_tested_as_by_student(num_runs):
     rng = np.random.default_rng(3)
     first, second = (rng.random(runs) for runs in num_runs)
     counts = [[scores_per_document([score] * 20) for score in runs] for runs in (first, second)]
     difference = paired_over_seeds(*counts)
-    welch = ttest_ind(first, second, equal_var=False)
-    assert difference.p == pytest.approx(welch.pvalue)
-    bounds = welch.confidence_interval(0.95)
+    test = ttest_ind(first, second)
+    assert difference.p == pytest.approx(test.pvalue)
+    bounds = test.confidence_interval(0.95)
     assert (difference.interval.low, difference.interval.high) == pytest.approx((*bounds,))
 
 
@@ -121,16 +121,41 @@ def test_runs_in_pairs_are_tested_by_paired_t():
     assert paired_by_seed(first, second).p == pytest.approx(test.pvalue)
 
 
-def test_small_p_are_as_rare_as_they_say():
-    """So it must be for a correction over many comparisons, where seeds differ most."""
+@pytest.mark.slow
+@pytest.mark.parametrize("of_documents", [0, 0.01, 0.03, 0.1])
+def test_small_p_are_as_rare_as_they_say(of_documents):
+    """So it must be for a correction over many comparisons, whatever varies most."""
     rng = np.random.default_rng(8)
     corpus = rng.uniform(0.3, 0.7, 50)
     tested = []
-    for _ in range(2000):
-        runs = [scores_per_document((corpus + shift).tolist()) for shift in rng.normal(0, 0.05, 6)]
-        tested.append(paired_over_seeds(runs[:3], runs[3:], resamples=2).p)
-    assert np.mean(np.array(tested) < 0.05) < 0.065
-    assert np.mean(np.array(tested) < 0.002) < 0.006
+    for _ in range(800):
+        gains = rng.normal(0, of_documents * 50**0.5, 50)  # what one system is better at by chance
+        runs = [
+            scores_per_document((corpus + (run < 3) * gains + rng.normal(0, 0.03)).tolist())
+            for run in range(6)
+        ]
+        tested.append(paired_over_seeds(runs[:3], runs[3:], resamples=50).p)
+    assert np.mean(np.array(tested) < 0.05) < 0.075
+    assert np.mean(np.array(tested) < 0.005) < 0.015
+
+
+def test_the_parts_of_documents_and_seeds_are_added_as_drawn_at_random():
+    rng = np.random.default_rng(9)
+    corpus, seeds = rng.uniform(0.3, 0.7, 40), rng.normal(0, 0.02, 6)
+    gains = rng.normal(0.03, 0.15, 40)
+    runs = [
+        scores_per_document((corpus + (run < 3) * gains + shift).tolist())
+        for run, shift in enumerate(seeds)
+    ]
+    difference = paired_over_seeds(runs[:3], runs[3:])
+    observed = np.mean([run.value for run in runs[:3]]) - np.mean([run.value for run in runs[3:]])
+    pooled = (seeds[:3].var(ddof=1) + seeds[3:].var(ddof=1)) / 2 * 2 / 3
+    of_documents = gains.std() / 40**0.5  # the bootstrap divides by n
+    drawn = rng.normal(0, of_documents, 400_000) + pooled**0.5 * rng.standard_t(4, 400_000)
+    assert difference.p == pytest.approx(np.mean(np.abs(drawn) >= abs(observed)), rel=0.05)
+    half = np.quantile(np.abs(drawn), 0.95)
+    ends = observed - half, observed + half
+    assert (difference.interval.low, difference.interval.high) == pytest.approx(ends, rel=0.05)
 
 
 def test_runs_that_differ_less_than_seeds_are_not_significant():

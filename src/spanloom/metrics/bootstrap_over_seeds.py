@@ -1,15 +1,16 @@
 """What resampled documents say of a metric where a system was trained with several seeds.
 
-A difference varies with documents, by the bootstrap's variance, and with seeds, by the variance of
-the runs. Few runs tell their variance badly: so p and interval are those of Student's t, with the
-degrees of freedom that such a sum has (Welch 1947, Satterthwaite 1946). Resampled runs would do for
-an interval, not for a small p: three runs have few resamples, and none far out.
+A difference varies with documents, normally with the bootstrap's variance, and with seeds. Few runs
+tell their variance badly, so that part has Student's t, of the variance that all systems have in
+common; p and interval are those of the sum of both. Resampled runs would do for an interval, not
+for a small p: three runs have few resamples, and none far out.
 
 For the interval of one mean, runs are drawn with replacement beside documents. Their distance from
 their mean is widened, for n runs by the root of n / (n - 1), and by the ratio of Student's quantile
 to the normal one.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -29,6 +30,9 @@ from spanloom.metrics.bootstrap import (
 )
 
 Runs = Sequence[DocumentCounts]  # of one system, one for each seed
+
+_NOTHING = 1e-12  # a deviation or difference below it is rounding
+_FAR = 12.0  # standard deviations, beyond which nothing of a normal distribution is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +74,9 @@ def paired_over_seeds(
     """Return what is known of the difference of two systems, each trained several times.
 
     What is compared is the mean of the metric over runs, on documents that are drawn for both at
-    once. A system with one run is taken to vary between seeds as the other does. With one run each
-    p is ``bootstrap.paired``, and the interval that of percentiles. Raises ``DataError`` as that
-    does, and where a system has no run.
+    once. Seeds are taken to vary alike in both, so one run may stand beside several. With one run
+    each p is ``bootstrap.paired``, and the interval that of percentiles. Raises ``DataError`` as
+    that does, and where a system has no run.
     """
     return _contrast((first, second), (1, -1), seed, resamples)
 
@@ -112,25 +116,12 @@ def _contrast(
         return differences
 
     drawn = _draw_all(draw_differences, resamples, CELLS // num_documents)
-    of_seeds = _variances_of_means(scores)
-    if not of_seeds:
+    freedom = sum(len(of) - 1 for of in scores)
+    if not freedom:
         return _of_percentiles(observed, drawn)
-    return _of_student(observed, [(float(drawn.var(ddof=1)), num_documents - 1), *of_seeds])
-
-
-def _variances_of_means(scores: Sequence[Scores]) -> list[tuple[float, int]]:
-    """Return the variance of each system's mean over seeds, and its degrees of freedom.
-
-    A single run has the variance of the first system that has several: of both means together.
-    """
-    repeated = [of for of in scores if len(of) > 1]
-    shares = [1 / len(of) for of in repeated]
-    if repeated:
-        shares[0] += sum(len(of) == 1 for of in scores)
-    return [
-        (share * float(of.var(ddof=1)), len(of) - 1)
-        for share, of in zip(shares, repeated, strict=True)
-    ]
+    pooled = sum(float(((of - of.mean()) ** 2).sum()) for of in scores) / freedom
+    of_seeds = math.sqrt(pooled * sum(1 / len(of) for of in scores))
+    return _Error(float(drawn.std(ddof=1)), of_seeds, freedom).difference(observed)
 
 
 def _signed_sum(signs: Sequence[int], values: Sequence[Any]) -> Any:
@@ -155,8 +146,8 @@ def paired_by_seed(
     gains = [run.value - other.value for run, other in zip(first, second, strict=True)]
     if len(gains) == 1:
         return _contrast((first, second), (1, -1), seed, resamples)
-    variance = float(np.var(gains, ddof=1)) / len(gains)  # of seeds and their documents
-    return _of_student(float(np.mean(gains)), [(variance, len(gains) - 1)])
+    deviation = float(np.std(gains, ddof=1)) / math.sqrt(len(gains))  # of seeds and documents
+    return _Error(0.0, deviation, len(gains) - 1).difference(float(np.mean(gains)))
 
 
 def _mean_over_runs(
@@ -188,21 +179,49 @@ def _of_percentiles(observed: float, drawn: Scores) -> Difference:
     return Difference((num_extreme + 1) / (len(drawn) + 1), percentile_interval(drawn))
 
 
-def _of_student(observed: float, parts: Sequence[tuple[float, int]]) -> Difference:
-    """Return what Student's t tells of a difference whose variance is a sum of estimates.
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """How far a difference may be off by chance: a normal part and one of Student's t.
 
-    ``parts`` are these variances, each with its degrees of freedom.
+    ``documents`` and ``seeds`` are standard deviations; ``freedom`` are the degrees of freedom that
+    the second was estimated with.
     """
-    from scipy.stats import t
 
-    variance = sum(part for part, _ in parts)
-    deviation = variance**0.5
-    if deviation < 1e-12:  # nothing varies
-        return Difference(float(abs(observed) < 1e-12), Interval(observed, observed))
-    freedom = variance**2 / sum(part**2 / own for part, own in parts)
-    half = float(t.ppf(0.975, freedom)) * deviation
-    p = float(2 * t.sf(abs(observed) / deviation, freedom))
-    return Difference(p, Interval(observed - half, observed + half))
+    documents: float
+    seeds: float
+    freedom: int
+
+    def exceeds(self, distance: float) -> float:
+        """Return the probability to be at least so far off, on either side."""
+        from scipy.integrate import quad
+        from scipy.special import ndtr, stdtr
+
+        if self.seeds < _NOTHING:
+            return float(2 * ndtr(-distance / self.documents))
+        if self.documents < _NOTHING:
+            return float(2 * stdtr(self.freedom, -distance / self.seeds))
+
+        def density(z: float) -> float:
+            normal = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+            rest = (self.documents * z - distance) / self.seeds
+            return normal * float(stdtr(self.freedom, rest))
+
+        edge = min(distance / self.documents, _FAR)  # where seeds matter least, all falls here
+        below, above = (
+            quad(density, *ends, limit=200)[0] for ends in ((-_FAR, edge), (edge, _FAR))
+        )
+        return float(min(1.0, 2 * (below + above)))
+
+    def difference(self, observed: float) -> Difference:
+        """Return what this lets say of an observed difference."""
+        from scipy.optimize import brentq
+        from scipy.stats import norm, t
+
+        if max(self.documents, self.seeds) < _NOTHING:
+            return Difference(float(abs(observed) < _NOTHING), Interval(observed, observed))
+        far = norm.ppf(0.999) * self.documents + t.ppf(0.999, self.freedom) * self.seeds
+        half = float(brentq(lambda distance: self.exceeds(distance) - 0.05, 0, far))
+        return Difference(self.exceeds(abs(observed)), Interval(observed - half, observed + half))
 
 
 def on_same_documents(runs: Sequence[DocumentCounts]) -> bool:

@@ -230,7 +230,7 @@ def _notes(study: Study, rows: Mapping[str, Row]) -> str:
         f"<h2>How to read this</h2><p>Scores are the main metric of each task, or those that the "
         f"study names, in points, mean ± standard deviation over seeds (95 % interval). p is "
         f"two-sided, of paired documents: of the bootstrap where both sides have one seed, which "
-        f"does not say what another would give, else of Student's t over documents and seeds. It "
+        f"does not say what another would give, else of that and of Student's t over seeds. It "
         f"is corrected for the number of comparisons that have run (Holm); an arrow says "
         f"p &lt; {SIGNIFICANT}, but "
         f"in the table of all conditions <i>higher</i> or <i>lower</i>: means differ by more than "

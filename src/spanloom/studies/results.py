@@ -34,10 +34,9 @@ class Comparison:
     """A condition beside its baseline.
 
     ``gain`` is the difference of means over all seeds of each side. ``p`` is of the paired
-    bootstrap over documents, or, if there are several seeds, of Student's t over both,
-    Holm-corrected over all comparisons of the study, or over all controls; ``interval`` is the 95 %
-    interval of this gain by itself. Both are None where there are fewer than ten documents or no
-    counts.
+    bootstrap over documents, and of Student's t over seeds if there are several, Holm-corrected
+    over all comparisons of the study, or over all controls; ``interval`` is the 95 % interval of
+    this gain by itself. Both are None where there are fewer than ten documents or no counts.
     ``direction`` is "higher", "lower" or "" by means and deviations (Changpinyo et al. 2018,
     section 3.2); with one seed always "", and None until all seeds that the study plans for both
     sides have rows: some of them may well differ where all do not. ``against`` is the condition of
