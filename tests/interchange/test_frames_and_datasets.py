@@ -19,7 +19,14 @@ from spanloom import (
     errors,
 )
 from spanloom.annotation.comparable import comparable
-from spanloom.errors import DataError, FormatError, LayerError, NameNotFound, PackageMissing
+from spanloom.errors import (
+    DataError,
+    FormatError,
+    LayerError,
+    LossWarning,
+    NameNotFound,
+    PackageMissing,
+)
 from spanloom.formats import jsonl
 from spanloom.interchange.datasets import from_dataset, from_tags, to_dataset, to_tags
 from spanloom.interchange.pandas import COLUMNS, to_pandas
@@ -160,6 +167,27 @@ def tagged():
     }
     rows = [{"id": "x", "tokens": ["Ada", "Lovelace", "left"], "ner_tags": [1, 2, 0]}]
     return datasets.Dataset.from_list(rows, features=datasets.Features(kinds))
+
+
+def test_a_text_without_words_is_divided_as_models_divide_it():
+    text = "Ada Lovelace met Bob, in London. She left."
+    spans = [Span("T1", "PER", ((0, 12),)), Span("T2", "PER", ((17, 20),))]
+    spans.append(Span("T3", "LOC", ((25, 31),)))
+    rows = to_tags([Document(text, (Layer("ner", tuple(spans)),))], "ner")
+    names = rows.features["tags"].feature.names
+    assert [*rows["tokens"]] == [
+        ["Ada", "Lovelace", "met", "Bob", ",", "in", "London", "."],
+        ["She", "left", "."],
+    ]
+    first = [names[tag] for tag in rows["tags"][0]]
+    assert first == ["B-PER", "I-PER", "O", "B-PER", "O", "O", "B-LOC", "O"]
+
+
+def test_spans_that_tags_cannot_express_are_told():
+    spans = (Span("T1", "PER", ((0, 3),)), Span("T2", "PER", ((0, 2),)))
+    document = Document("Ada left.", (Layer("ner", spans),), name="one")
+    with pytest.warns(LossWarning, match="^one: tags have no place for 1 of 2 spans of layer"):
+        to_tags([document], "ner")
 
 
 def test_sentences_with_classes_as_tags():

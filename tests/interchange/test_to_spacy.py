@@ -94,6 +94,14 @@ def test_entities_are_the_layer_asked_for(document):
         to_spacy(document, entities="nobody")
 
 
+def test_the_only_layer_of_spans_becomes_the_entities():
+    main = Layer("main", (Span("T1", "Person", ((0, 3),)),))
+    doc = to_spacy(Document("Ada left.", (main,)))
+    assert [(entity.text, entity.label_) for entity in doc.ents] == [("Ada", "Person")]
+    other = Layer("other", (Span("T2", "Place", ((4, 8),)),))
+    assert not to_spacy(Document("Ada left.", (main, other))).ents, "which one?"
+
+
 def test_words_belong_to_the_pipeline_asked_for(document):
     nlp = spacy.blank("en")
     assert to_spacy(document, vocab=nlp.vocab).vocab is nlp.vocab
@@ -120,6 +128,26 @@ def test_displacy_draws_entities_and_arcs(document):
     assert "person" in displacy.render(displacy_entities(document, "ner"), style="ent", manual=True)
     with pytest.raises(LayerError):
         displacy_entities(document, "nobody")
+
+
+def test_arcs_before_punctuation_are_drawn():
+    text, tags = "Ada met Bob, fast.", ["PROPN", "VERB", "PROPN", "PUNCT", "ADV", "PUNCT"]
+    bounds = [(0, 3), (4, 7), (8, 11), (11, 12), (13, 17), (17, 18)]
+    words = tuple(
+        Span(f"T{n}", tag, (bound,))
+        for n, (tag, bound) in enumerate(zip(tags, bounds, strict=True))
+    )
+    arcs = [(1, 0, "nsubj"), (1, 2, "obj"), (1, 3, "punct"), (1, 4, "advmod"), (1, 5, "punct")]
+    relations = tuple(
+        Relation(f"R{n}", label, f"T{head}", f"T{tail}")
+        for n, (head, tail, label) in enumerate(arcs)
+    )
+    document = Document(text, (Layer("upos", words), Layer("dependency", (), relations)))
+    tree = displacy_arcs(document, "dependency", tags="upos")
+    assert [(word["text"], word["tag"]) for word in tree["words"]] == [
+        (text[start:end], tag) for (start, end), tag in zip(bounds, tags, strict=True)
+    ]
+    assert len(tree["arcs"]) == 5
 
 
 def told_of(document, **options):

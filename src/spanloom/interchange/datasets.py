@@ -3,16 +3,20 @@
 See https://huggingface.co/docs/datasets.
 """
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spanloom.annotation.tag_schemes import SCHEMES, Scheme
 from spanloom.document import Document
-from spanloom.errors import DataError, FormatError, NameNotFound, PackageMissing
+from spanloom.errors import DataError, FormatError, LossWarning, NameNotFound, PackageMissing
 from spanloom.formats import jsonl
 from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._word_view import WordView, annotate, encodable_spans
+from spanloom.interchange.words_of_tags import with_words_of_tags
+from spanloom.quantity import quantity
+from spanloom.tokenization import word_tokenizer
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -75,15 +79,18 @@ def read_rows(
 def to_tags(documents: Iterable[Document], layer: str, *, scheme: str = "BIO") -> "Dataset":
     """Return a dataset with one row per sentence: ``id``, ``tokens``, and ``tags`` as class labels.
 
-    Spans that tags cannot express (not whole words, or overlapping an earlier one) are left out.
-    Raises ``LayerError`` where a document has no such layer, ``NameNotFound`` for an unknown scheme
-    and ``PackageMissing`` without datasets.
+    Words and sentences are the document's own; without, words are those that its tags cover, else
+    of the tokenizer ``char-class``, and sentences end at punctuation. Spans that tags cannot
+    express (not whole words, or overlapping an earlier one) are left out: a ``LossWarning`` counts
+    them. Raises ``LayerError`` where a document has no such layer, ``NameNotFound`` for an unknown
+    scheme and ``PackageMissing`` without datasets.
     """
     PackageMissing.check("to_tags", "datasets", "datasets")
     import datasets
 
     tag_scheme = _scheme(scheme)
-    documents = list(documents)
+    tokenizer = word_tokenizer("char-class", "punctuation")
+    documents = [with_words_of_tags(document, tokenizer) for document in documents]
     rows = [row for document in documents for row in _sentences(document, layer, tag_scheme)]
     labels = {span.label for document in documents for span in document[layer].spans}
     names = tag_scheme.tags(sorted(labels))
@@ -142,9 +149,15 @@ def _parse_row(row: Mapping[str, Any], text: str) -> list[Document]:
 
 
 def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[str, Any]]:
-    """Yield one row per sentence: its id, words and tags."""
+    """Yield one row per sentence: its id, words and tags; warn of spans without a place."""
     view = WordView(document)
     spans_of = encodable_spans(view, layer, lambda span: bool(span[2]))
+    num_spans = len(document[layer].spans)
+    if num_left := num_spans - sum(map(len, spans_of)):
+        lost = f"{num_left} of {quantity(num_spans, 'span')} of layer {layer!r}"
+        reason = "they overlap others, or are no whole words of one sentence"
+        message = f"{document.name or 'document'}: tags have no place for {lost}: {reason}"
+        warnings.warn(message, LossWarning, stacklevel=3)
     for number, (first, end) in enumerate(view.words.sentences):
         spans = [(start, stop, span.label) for start, stop, span in spans_of[number]]
         yield {

@@ -9,16 +9,14 @@ https://spacy.io/usage/visualizers#manual-usage.
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from spanloom.document import GIVEN_WORDS, WORDS, Document, Layer
 from spanloom.errors import DocumentError, LayerError, LossWarning
 from spanloom.formats import docbin
 from spanloom.formats._docbin import NUMBERS, STRINGS
-from spanloom.formats._document_builder import with_words
-from spanloom.tokenization import Bounds, Tokenization, WordTokenizer, word_tokenizer, words_of
+from spanloom.interchange.words_of_tags import with_words_of_tags
+from spanloom.tokenization import word_tokenizer, words_of
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 EXTENSION = "spanloom"  # doc._.spanloom
 _RENAMED_ENTITIES = "entities~"  # a layer "entities" while another one becomes ``doc.ents``
 _ROOT, _SPACY_ROOT = "root", "ROOT"  # of a tree, in Universal Dependencies and in spaCy
-_TAGS = ("upos", "xpos")  # layers with one span per word
 _DEFAULT_ENTITIES = ("ner", docbin.ENTITIES)  # which layer becomes ``doc.ents`` by default
 
 
@@ -40,10 +37,11 @@ def to_spacy(
 ) -> "Doc":
     """Return the document as a ``Doc``; the document itself is its ``_.spanloom``.
 
-    ``entities`` names the layer that becomes ``doc.ents`` (default: "ner", else "entities"); if its
-    spans overlap it is a group of ``doc.spans``, like all other layers of spans. ``vocab`` is that
-    of the pipeline the ``Doc`` is for. Tokens are the words that the document gives, else the spans
-    of its tags if they cover the text, else spaCy's.
+    ``entities`` names the layer that becomes ``doc.ents`` (default: "ner", else "entities", else
+    the only layer of spans, as "main" of a brat folder); if its spans overlap it is a group of
+    ``doc.spans``, like all other layers of spans. ``vocab`` is that of the pipeline the ``Doc`` is
+    for. Tokens are the words that the document gives, else the spans of its tags if they cover the
+    text, else spaCy's.
 
     Spans that begin or end inside a token, or have gaps, cannot be stored in a ``Doc``: a
     ``LossWarning`` counts them; with ``strict`` a ``DocumentError`` is raised. Raises
@@ -54,11 +52,9 @@ def to_spacy(
     if entities is not None and not document.has_layer(entities):
         names = (layer.name for layer in document.layers)
         raise LayerError(document.name or "document", entities, names)
-    tokenized = with_words(document, partial(_words, document))
+    tokenized = with_words_of_tags(document, word_tokenizer("spacy", "punctuation"))
     _report_lost(tokenized, strict=strict)
-    entity_layer = entities or next(
-        (name for name in _DEFAULT_ENTITIES if document.has_layer(name)), None
-    )
+    entity_layer = entities or _default_entities(document)
     renamed = replace(
         tokenized, layers=tuple(_rename(layer, entity_layer) for layer in tokenized.layers)
     )
@@ -70,6 +66,15 @@ def to_spacy(
         if token.dep_ == _ROOT and token.head == token:
             token.dep_ = _SPACY_ROOT
     return attach(doc, document)
+
+
+def _default_entities(document: Document) -> str | None:
+    """Return the layer that becomes ``doc.ents`` unless one is named."""
+    for name in _DEFAULT_ENTITIES:
+        if document.has_layer(name):
+            return name
+    others = [layer for layer in document.layers if layer.name not in GIVEN_WORDS and layer.spans]
+    return others[0].name if len(others) == 1 else None
 
 
 def from_spacy(doc: "Doc", *, name: str = "") -> Document:
@@ -111,11 +116,14 @@ def displacy_entities(document: Document, layer: str) -> dict[str, Any]:
 def displacy_arcs(document: Document, layer: str, *, tags: str | None = None) -> dict[str, Any]:
     """Return what displaCy draws with ``style="dep", manual=True``: a layer's relations as arcs.
 
-    An arc connects the first words of the two ends. ``tags`` names a layer whose labels are shown
-    below the words. A relation of a word to itself, such as the root of a tree, is not drawn.
-    Raises ``LayerError`` where the layer is absent.
+    Words are the document's own, else those that its tags cover, else of the tokenizer
+    ``char-class``. An arc connects the first words of the two ends. ``tags`` names a layer whose
+    labels are shown below the words. A relation of a word to itself, such as the root of a tree, is
+    not drawn. Raises ``LayerError`` where the layer is absent.
     """
-    words = words_of(document, word_tokenizer("whitespace", "newline")).words
+    tokenizer = word_tokenizer("char-class", "punctuation")
+    document = with_words_of_tags(document, tokenizer)
+    words = words_of(document, tokenizer).words
     index_of = {start: index for index, (start, _) in enumerate(words)}
     tag_at = {} if tags is None else {span.start: span.label for span in document[tags].spans}
     starts = {span.id: span.start for source in document.layers for span in source.spans}
@@ -136,24 +144,6 @@ def attach(doc: "Doc", document: Document) -> "Doc":
         Doc.set_extension(EXTENSION, default=None)
     doc._.set(EXTENSION, document)
     return doc
-
-
-def _words(document: Document, text: str) -> Tokenization:
-    """Return the tagged words if they are all of the text, else spaCy's words."""
-    tokenizer = word_tokenizer("spacy", "punctuation")
-    for name in _TAGS:
-        spans = document.layer_or_empty(name).spans
-        bounds = sorted((span.start, span.end) for span in spans)
-        is_disjoint = all(left[1] <= right[0] for left, right in pairwise(bounds))
-        covered = "".join(text[start:end] for start, end in bounds)
-        if is_disjoint and covered == "".join(text.split()):
-            return WordTokenizer(partial(_fixed_words, bounds), tokenizer.sentences)(text)
-    return tokenizer(text)
-
-
-def _fixed_words(bounds: list[Bounds], text: str) -> list[Bounds]:
-    """Return the given bounds, whatever the text."""
-    return bounds
 
 
 def _report_lost(document: Document, *, strict: bool) -> None:
