@@ -27,7 +27,7 @@ def test_a_port_that_is_taken_is_told_before_a_model_is_loaded(fails, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         told = fails("serve", "-m", tmp_path / "none", "--port", port, code=1)
-    assert "ddress already in use" in told
+    assert f"127.0.0.1:{port}: address already in use; --port 0 takes a free one" in told
 
 
 def test_a_model_process_that_cannot_start_is_one_line(fails, home, monkeypatch):

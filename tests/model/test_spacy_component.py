@@ -23,7 +23,7 @@ def test_it_says_what_the_model_says(nlp, model):
     found = {(each.label, each.fragments) for each in document["names"].spans}
     assert found
     assert found == {(each.label, each.fragments) for each in again["names"].spans}
-    groups = {(each.label_, each.start_char, each.end_char) for each in doc.spans["names"]}
+    groups = {(each.label_, each.start_char, each.end_char) for each in doc.ents}
     assert groups == {(each.label, each.start, each.end) for each in document["names"].spans}
 
 

@@ -125,7 +125,7 @@ def test_unreadable_lines_are_told(ready, tmp_path):
     tiny.corpus(tmp_path / "corpus")
     with (tmp_path / "corpus/train/train0.ann").open("a") as lines:
         lines.write("nonsense\n")
-    assert any("unreadable in its files: 1 line (" in line for line in ready().notes)
+    assert any("1 problem in its files (" in line for line in ready().notes)
 
 
 def test_what_long_sentences_cost_is_told(ready, tmp_path):

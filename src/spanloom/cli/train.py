@@ -185,7 +185,7 @@ def _print_end(progress: "Progress", out: Path, seconds: float) -> None:
         f"{progress.cpu_seconds:.0f} s of CPU, {progress.global_step} updates"
     )
     write_stdout(f"model: {out}")
-    write_stdout(f'next: spanloom annotate "…" -m {out}')
+    write_stdout(f'next: spanloom annotate "…" -m {shlex.quote(str(out))}')
 
 
 def init(
@@ -210,7 +210,7 @@ def init(
     for line in proposal.lines():
         write_stdout(line)
     write_stdout(f"{out}: {quantity(len(proposal.recipe.tasks), 'task')} from {data}")
-    write_stdout(f"next: spanloom train {out} -o MODEL")
+    write_stdout(f"next: spanloom train {shlex.quote(str(out))} -o MODEL")
 
 
 def quantize(

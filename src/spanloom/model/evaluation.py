@@ -90,7 +90,7 @@ def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) ->
     splits = folder.splits(data, encoding)
     source = next((name for name in ("train", folder.ALL) if name in splits), None)
     if split == "dev" and "dev" not in splits and source is not None:
-        documents = folder.read(data, source, encoding=encoding).documents
+        documents = _read(data, source, encoding, log)
         log(f"{data}: has no dev; scored is what training with seed {seed} holds out")
         return folder.hold_out_dev(documents, seed=seed)[1]
     if split == folder.ALL and not splits_of_name(data.resolve().name):
@@ -98,7 +98,16 @@ def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) ->
             f"{data}: has no splits, all documents are scored; if the model learnt from them, "
             "--split dev scores those that training held out"
         )
-    return folder.read(data, split, encoding=encoding).documents
+    return _read(data, split, encoding, log)
+
+
+def _read(data: Path, split: str, encoding: str, log: Log) -> Sequence[Document]:
+    """Return the documents of a split; logs how many problems its files have."""
+    corpus = folder.read(data, split, encoding=encoding)
+    if corpus.problems:
+        problems = quantity(len(corpus.problems), "problem")
+        log(f"{data}: {problems} in its files (spanloom check tells which)")
+    return corpus.documents
 
 
 def is_test_set(data: Path, split: str) -> bool:

@@ -1,6 +1,7 @@
 """Run the server: a socket, uvicorn, two queues, and an end in time that answers open requests."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -92,9 +93,18 @@ def queue_limits(limits: Limits) -> QueueLimits:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; port 0 is any free one. Raises ``OSError``."""
+    """Return a listening socket; port 0 is any free one.
+
+    Raises ``OSError``, for a port that is in use with what to do.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        problem = f"{host}:{port}: address already in use; --port 0 takes a free one"
+        raise OSError(error.errno, problem) from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD)
     return listener
 

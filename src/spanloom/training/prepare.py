@@ -265,8 +265,8 @@ def _notes(
     """Yield lines on what training will see, and what it will not."""
     for name, corpus in sources.items():
         if corpus.num_problems:
-            unreadable = f"unreadable in its files: {quantity(corpus.num_problems, 'line')}"
-            yield f"{name}: {unreadable} (spanloom check tells which)"
+            problems = quantity(corpus.num_problems, "problem")
+            yield f"{name}: {problems} in its files (spanloom check tells which)"
         if corpus.leaks.num_documents:
             yield corpus.leaks.note(name)
     for name, task_data in data.items():

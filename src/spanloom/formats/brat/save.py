@@ -47,9 +47,12 @@ def save(
 def inside(folder: Path, name: str) -> Path:
     """Return the path of a document in a folder.
 
-    Raises ``StorageError`` if the name leads out of the folder, is hidden, as readers skip hidden
-    files and folders, is longer than names of files can be, or has a character that none can have.
+    Raises ``StorageError`` if there is no name, if it leads out of the folder, is hidden, as
+    readers skip hidden files and folders, is longer than names of files can be, or has a character
+    that none can have.
     """
+    if not name:
+        raise StorageError(f"{folder}: expected a document with a name, got one without")
     relative = PurePosixPath(name)
     try:
         os.fsencode(name)
