@@ -9,7 +9,7 @@ import tiny
 
 from spanloom.corpora import folder as corpora
 from spanloom.metrics.report import score
-from spanloom.model.serialization import load
+from spanloom.model.serialization import load, load_recipe
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_dev_that_is_not_there_is_what_training_held_out(spanloom, tmp_path):
     trained = spanloom("train", recipe, "-o", model, "--set", "tasks.steps.data=flat").stdout
     options = "--precision", "fp32", "--json"
     result = spanloom("evaluate", model, data, "--split", "dev", *options)
-    assert "has no dev; scored is what training with seed" in result.stderr
+    assert "has no dev; scored is what training held out, 1 of 6 documents" in result.stderr
     metrics = json.loads(result.stdout)["tasks"]["steps"]["metrics"]
     assert metrics["span_f1"] > 0
     for name in ("span_f1", "relation_f1"):
@@ -79,6 +79,14 @@ def test_a_dev_that_is_not_there_is_what_training_held_out(spanloom, tmp_path):
     whole = spanloom("evaluate", model, data, *options)
     assert json.loads(whole.stdout)["split"] == "all"
     assert "has no splits, all documents are scored" in whole.stderr
+    (held_out,) = corpora.hold_out_dev(
+        corpora.read(data, "all").documents, seed=load_recipe(model).seed
+    )[1]
+    for path in data.glob(f"{held_out.name}.*"):
+        path.unlink()
+    nothing = spanloom("evaluate", model, data, "--split", "dev", *options)
+    assert nothing.exit_code == 1
+    assert "training held out none of its 5 documents; --split all scores" in nothing.stderr
 
 
 @pytest.mark.parametrize("inside", [True, False])

@@ -1,11 +1,14 @@
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spanloom import formats
 from spanloom.config import registry
 from spanloom.corpora import folder
 from spanloom.corpora.folder import split_path, splits
+from spanloom.document import Document
 from spanloom.errors import DataError
 
 
@@ -77,3 +80,18 @@ def test_formats_are_not_looked_through_for_every_text(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "load", lambda *names: loads.append(names) or load(*names))
     assert len(folder.read(tmp_path, "all").documents) == 60
     assert len(loads) < 5 * len(formats.names())
+
+
+@given(st.sets(st.text("abcd", min_size=1, max_size=5), min_size=2, max_size=40), st.data())
+def test_what_was_held_out_is_told_from_what_was_learnt_though_documents_come_and_go(names, data):
+    documents = [Document("", name=name) for name in sorted(names)]
+    learnt, held_out = folder.hold_out(documents, seed=3)
+    last = folder.last_held_out(held_out, seed=3)
+    assert folder.held_out_until(documents, last, seed=3) == held_out
+    new = [Document("", name=f"new {name}") for name in names]
+    later = data.draw(st.permutations([*documents, *new]))[: len(documents)]
+    scored = folder.held_out_until(later, last, seed=3)
+    assert not {doc.name for doc in scored} & {doc.name for doc in learnt}
+    assert {doc.name for doc in later} & {doc.name for doc in held_out} <= {
+        doc.name for doc in scored
+    }

@@ -51,7 +51,7 @@ def evaluate(options: EvaluateOptions) -> None:
     Where a task learnt DATA through a map of labels, DATA is mapped alike. With --gold-inputs
     coreference links gold mentions and relations hold between gold spans, though the model learnt
     to find them itself. Without --split dev is scored, or all documents where there are no splits.
-    The dev of a corpus that has none is the tenth that training holds out.
+    The dev of a corpus that has none is what training held out, as far as it is still there.
 
     Example: spanloom evaluate runs/wlp data/wlp --split dev
     """
@@ -67,7 +67,7 @@ def evaluate(options: EvaluateOptions) -> None:
     data = options.data
     split = options.split or usual_split(data, options.encoding)
     model = load(options.model, device=options.device, precision=options.precision)
-    documents = read_split(data, split, seed=model.recipe.seed, encoding=options.encoding, log=log)
+    documents = read_split(data, split, recipe=model.recipe, encoding=options.encoding, log=log)
     is_test = is_test_set(data, split)
     if is_test:
         log(f"{data}: this is the TEST set; the evaluation will be noted in {options.test_log}")

@@ -77,6 +77,10 @@ class Recipe(Options):
         default=(),
         description="data of the models it started from, noted by training; leave it alone",
     )
+    held_out: dict[str, str] = Field(
+        default={},
+        description="up to which hash of names documents were dev, noted; leave it alone",
+    )
     vocabulary: Raw = Field(default={}, description="found in the data by training; leave it alone")
     tune_biases: bool = Field(
         default=True, description="choose the biases of decisions on dev when training ends"

@@ -261,6 +261,20 @@ def hold_out(
     return _sort_by_name(kept), _sort_by_name(held_out)
 
 
+def last_held_out(held_out: Iterable[Document], *, seed: int) -> str:
+    """Return the largest hash (hex) of seed and name among documents that were held out."""
+    return max(_rank(document.name, seed) for document in held_out).hex()
+
+
+def held_out_until(documents: Iterable[Document], last: str, *, seed: int) -> tuple[Document, ...]:
+    """Return the documents whose hash is at most ``last``.
+
+    Where some of them were learnt from, and those up to ``last`` held out, these are none of those:
+    documents may have come or gone since.
+    """
+    return tuple(doc for doc in documents if _rank(doc.name, seed).hex() <= last)
+
+
 def hold_out_sentences(document: Document) -> tuple[Document, Document]:
     """Split the only document of a corpus into its first sentences and the last tenth of them.
 

@@ -30,7 +30,7 @@ from spanloom.training.split_corpus import data_identity, part_documents
 Log = Callable[[str], None]
 INTERVAL = "f1_interval"
 # what training adds to the recipe of a model, and what changes nothing that it learns
-NOTED = ("vocabulary", "removed_tasks", "pretraining_data", "biases", "card")
+NOTED = ("vocabulary", "removed_tasks", "pretraining_data", "held_out", "biases", "card")
 SEED = "seed="
 _SECTIONS = {"span_f1": "spans", "relation_f1": "relations"}  # of a report, by metric
 _MEASURED_IN_TRAINING = ("updates", "epoch", "train_cpu_minutes", "train_words_per_s")

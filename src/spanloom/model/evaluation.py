@@ -11,6 +11,7 @@ from typing import Protocol
 from spanloom.annotation.partial_labels import map_labels
 from spanloom.annotation.source_corpus import set_source_corpus
 from spanloom.atomic_io import MANIFEST
+from spanloom.config.recipe import Recipe
 from spanloom.config.specs import CorpusPartSpec
 from spanloom.corpora import files, folder
 from spanloom.corpora.splits import SPLITS, splits_of_name
@@ -82,23 +83,50 @@ def usual_split(data: Path, encoding: str) -> str:
     return folder.ALL if list(folder.splits(data, encoding)) == [folder.ALL] else "dev"
 
 
-def read_split(data: Path, split: str, *, seed: int, encoding: str, log: Log) -> Sequence[Document]:
-    """Read a split. The dev of data that have none is what training with ``seed`` holds out.
+def read_split(
+    data: Path, split: str, *, recipe: Recipe, encoding: str, log: Log
+) -> Sequence[Document]:
+    """Read a split. The dev of data that have none is what training by ``recipe`` held out.
 
-    Raises what ``folder.read`` raises.
+    Documents that came after that training are told from those it learnt by the hashes of their
+    names. Raises what ``folder.read`` raises, and ``DataError`` where no document was held out.
     """
     splits = folder.splits(data, encoding)
     source = next((name for name in ("train", folder.ALL) if name in splits), None)
     if split == "dev" and "dev" not in splits and source is not None:
         documents = _read(data, source, encoding, log)
-        log(f"{data}: has no dev; scored is what training with seed {seed} holds out")
-        return folder.hold_out_dev(documents, seed=seed)[1]
+        last = _last_held_out(recipe, data)
+        if last is None:
+            log(f"{data}: has no dev; scored is what training with seed {recipe.seed} holds out")
+            return folder.hold_out_dev(documents, seed=recipe.seed)[1]
+        held_out = folder.held_out_until(documents, last, seed=recipe.seed)
+        if not held_out:
+            problem = f"training held out none of its {quantity(len(documents), 'document')}"
+            raise DataError(
+                f"{data}: {problem}; --split {source} scores what the model learnt, too"
+            )
+        log(
+            f"{data}: has no dev; scored is what training held out, "
+            f"{len(held_out)} of {quantity(len(documents), 'document')}"
+        )
+        return held_out
     if split == folder.ALL and not splits_of_name(data.resolve().name):
         log(
             f"{data}: has no splits, all documents are scored; if the model learnt from them, "
             "--split dev scores those that training held out"
         )
     return _read(data, split, encoding, log)
+
+
+def _last_held_out(recipe: Recipe, data: Path) -> str | None:
+    """Return up to which hash a model's training held out documents of data; None if unknown.
+
+    The data are those of that name, else the only ones that training divided.
+    """
+    by_name = {Path(name).name: last for name, last in recipe.held_out.items()}
+    if len(by_name) == 1:
+        return next(iter(by_name.values()))
+    return by_name.get(data.resolve().name)
 
 
 def _read(data: Path, split: str, encoding: str, log: Log) -> Sequence[Document]:

@@ -231,7 +231,7 @@ class Model:
             return evaluate_tasks(self, [*corpora.with_names(data)], None, _LOG.info)
         path = Path(data)
         split = split or usual_split(path, encoding)
-        documents = read_split(path, split, seed=self.recipe.seed, encoding=encoding, log=_LOG.info)
+        documents = read_split(path, split, recipe=self.recipe, encoding=encoding, log=_LOG.info)
         reports = evaluate_tasks(self, documents, path, _LOG.info)
         if is_test_set(path, split):
             metrics = {name: self.tasks[name].metrics(report) for name, report in reports.items()}

@@ -93,6 +93,8 @@ def prepare(
         if name not in streams
     }
     plan = _with_vocabularies(plan, corpora, subword_tokenizer)
+    held_out = {name: corpus.held_out for name, corpus in sources.items() if corpus.held_out}
+    plan = plan.noting(held_out=held_out)
     tasks = plan.build_tasks()
     _check_metrics(plan.recipe, tasks)
     _check_words(tasks, partial(tokenize_prompt, split=word_tokenizer, pieces=subword_tokenizer))

@@ -23,9 +23,11 @@ from spanloom.training.leaks import DroppedLeaks, HeldOutTexts, drop_leaks
 
 @dataclass(frozen=True, slots=True)
 class SplitCorpus:
-    """Train, also tokenized, and dev of a corpus; the number of unreadable lines in its files.
+    """Train, also tokenized, and dev of a corpus; the number of problems in its files.
 
     ``leaks`` are the documents that train had, but that are in dev or test of other corpora.
+    ``held_out`` is the last hash of documents of train that became dev (``folder.last_held_out``),
+    "" where dev is a split of its own or of one document.
     """
 
     train: tuple[Document, ...]
@@ -33,6 +35,7 @@ class SplitCorpus:
     tokenized: tuple[TokenizedDocument, ...] = ()
     num_problems: int = 0
     leaks: DroppedLeaks = DroppedLeaks()
+    held_out: str = ""
 
 
 def _document_sources(plan: Plan) -> tuple[str, ...]:
@@ -124,8 +127,10 @@ def _read(path: Path, recipe: Recipe) -> SplitCorpus:
     if _has_own_dev(splits):
         dev, more_problems = document_cache.read(path, "dev", encoding=recipe.encoding)
         return SplitCorpus(train, dev, num_problems=num_problems + more_problems)
+    is_divided = len(train) == 1
     train, dev = hold_out_dev(train, seed=recipe.seed)
-    return SplitCorpus(train, dev, num_problems=num_problems)
+    held_out = "" if is_divided else folder.last_held_out(dev, seed=recipe.seed)
+    return SplitCorpus(train, dev, num_problems=num_problems, held_out=held_out)
 
 
 def _has_own_dev(splits: Collection[str]) -> bool:
