@@ -196,6 +196,14 @@ def test_the_only_layer_of_spans_is_written_where_files_have_one(annotate, tmp_p
     assert annotate(TEXT, "--to", form).stdout == (tmp_path / "x.jsonl").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("form", ["conll04", "crossre", "docred", "pubtator", "uner"])
+def test_so_is_it_where_files_have_words_of_their_own(annotate, form):
+    written = annotate(TEXT, "--to", form)
+    assert "layer main is written as entities, the only one with spans" in written.stderr
+    assert "spans of layer main" not in written.stderr
+    assert "Action" in written.stdout
+
+
 def test_json_has_one_spelling(annotate):
     assert annotate(TEXT, "--to", "jsonl").stdout == annotate(TEXT, "--to", "json").stdout
 

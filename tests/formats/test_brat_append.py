@@ -210,7 +210,7 @@ def test_links_that_leave_the_folder_are_not_written(tmp_path):
     merge = partial(merge_predictions, predicted=Document(TEXT, (spans((0, 3)),), "a"))
     with pytest.raises(StorageError, match="leads out of"):
         append(root, "a", merge)
-    for name in ("../root/a", "/a", ""):
+    for name in ("../root/a", "/a"):
         with pytest.raises(StorageError, match="leads out of"):
             append(root, name, merge)
     assert (tmp_path / "outside").read_text() == ""

@@ -437,9 +437,11 @@ def test_row_46_nested_collections_and_links_that_leave(tmp_path):
         "PMID.1.ann: a link that leaves the folder; not read"
     ]
     document = replace(next(folder.read_all(root)).document, name="../escaped")
-    for name in ("../escaped", "/etc/x", "a/../../x", "", "..", "out/x", "a\\b", "nul\0"):
+    for name in ("../escaped", "/etc/x", "a/../../x", "..", "out/x", "a\\b", "nul\0"):
         with pytest.raises(StorageError, match="leads out of the folder"):
             save(replace(document, name=name), root)
+    with pytest.raises(StorageError, match="expected a document with a name, got one without"):
+        save(replace(document, name=""), root)
     assert not (tmp_path / "x.txt").exists()
 
 

@@ -204,4 +204,5 @@ KIND = Format(
     "5\tIBM\tI-Org\t['OrgBased_In']\t[3]\n"
     "#doc 8\n"
     "0\tYes\tO\t['N']\t[0]\n",
+    layers=(LAYER,),
 )

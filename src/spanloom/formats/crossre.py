@@ -159,4 +159,5 @@ KIND = Format(
     '5, 5, "general-affiliation", "", false, true]]}\n'
     '{"doc_key": "ai/2", "sentence": ["Yes"], "ner": [], "relations": []}\n'
     '{"doc_key": "ai-3", "sentence": ["No"]}\n',
+    layers=(LAYER,),
 )

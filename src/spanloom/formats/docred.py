@@ -384,4 +384,5 @@ KIND = Format(
     '"."], ["She", "stayed", "."]]}, {"title": "A/B", "vertexSet": [], "sents": [["Yes"]]}]',
     DocREDOptions,
     sniff_options=_sniff_options,
+    layers=(ENTITIES, COREFERENCE),
 )

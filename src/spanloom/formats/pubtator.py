@@ -186,4 +186,5 @@ KIND = Format(
     "\n"
     "7|t|No abstract\n"
     "\n",
+    layers=(LAYER,),
 )

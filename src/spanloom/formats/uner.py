@@ -198,4 +198,4 @@ _EXAMPLE = """\
 
 """
 
-KIND = Format(loads, dumps, _sniff, (".iob2",), _EXAMPLE)
+KIND = Format(loads, dumps, _sniff, (".iob2",), _EXAMPLE, layers=(LAYER,))
