@@ -104,6 +104,7 @@ def test_commented_explains_every_key_of_the_frame():
     ("old", "new", "told"),
     [
         ("seed: 1", "sead: 1", "r.yaml:15: sead: unknown key; did you mean 'seed'?"),
+        ("seed: 1", "epochs: 3", "r.yaml:15: epochs: unknown key; stages have it: stages.0.epochs"),
         ("epochs: 8", "epoch: 8", "r.yaml:12: stages.0.epoch: unknown key; did you mean 'epochs'?"),
         ("task: 2e-3", "tsak: 1", "r.yaml:12: stages.0.lr.tsak: unknown key; .* 'task'"),
         (

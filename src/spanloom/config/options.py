@@ -110,8 +110,9 @@ def _error_of(
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
         valid_keys = fields(owner) | (set() if above else set(extra_keys))
+        inner = "" if above else _inner_key(model, str(last))
         return location.location_of(*keys).error(
-            f"unknown key{did_you_mean(str(last), valid_keys)}{others}"
+            f"unknown key{inner or did_you_mean(str(last), valid_keys)}{others}"
         )
     if problem["type"] == "missing":
         return location.location_of(*above).error(f"the key {last!r} is missing{others}")
@@ -119,6 +120,15 @@ def _error_of(
     first, *alternatives = expected
     described = " or ".join([first, *(text.removeprefix("expected ") for text in alternatives)])
     return location.location_of(*keys).error(f"{described}, got {problem['input']!r:.60}{others}")
+
+
+def _inner_key(model: type[BaseModel], key: str) -> str:
+    """Return the end of an error message where a list of the model has such a key, else ""."""
+    for name, field in model.model_fields.items():
+        is_list = get_origin(field.annotation) in (list, tuple)
+        if is_list and key in fields(model_at(model, (name, 0))):
+            return f"; {name} have it: {name}.0.{key}"
+    return ""
 
 
 def _describe_expected(problem: ErrorDetails) -> str:
