@@ -161,12 +161,12 @@ def test_a_span_inside_a_token_is_told(document):
     inside = replace(document, layers=(document["words"], Layer("ner", spans("N", "ab", HALF))))
     doc, message = told_of(inside)
     assert message == (
-        "meeting: 1 spans are no whole tokens and have no place in a spaCy Doc, "
-        "as N1 'b' of layer 'ner': 'e'; they stand in doc._.spanloom"
+        "meeting: 1 span of no whole tokens, which a spaCy Doc has no place for, "
+        "as N1 'b' of layer 'ner': 'e'; doc._.spanloom has all"
     )
     assert [span.text for span in doc.spans["ner" if "ner" in doc.spans else "entities"]] == ["Ada"]
     assert doc._.spanloom is inside
-    with pytest.raises(DocumentError, match="1 spans are no whole tokens"):
+    with pytest.raises(DocumentError, match="1 span of no whole tokens"):
         to_spacy(inside, strict=True)
 
 
@@ -184,4 +184,4 @@ def test_without_words_tokens_are_those_of_spacy_or_of_the_tags():
     tagged = bare.with_layer(Layer("upos", spans("U", ["NOUN"] * 5, bounds)))
     doc, message = told_of(tagged)
     assert [token.text for token in doc] == ["Ada", "met", "Bob.", "Don't", "!"]
-    assert "1 spans" in message
+    assert "1 span of no whole tokens" in message

@@ -16,6 +16,7 @@ from spanloom.errors import DocumentError, LayerError, LossWarning
 from spanloom.formats import docbin
 from spanloom.formats._docbin import NUMBERS, STRINGS
 from spanloom.interchange.words_of_tags import with_words_of_tags
+from spanloom.quantity import quantity
 from spanloom.tokenization import word_tokenizer, words_of
 
 if TYPE_CHECKING:
@@ -160,10 +161,11 @@ def _report_lost(document: Document, *, strict: bool) -> None:
     if not lost_spans:
         return
     layer_name, span = lost_spans[0]
+    lost = quantity(len(lost_spans), "span")
     message = (
-        f"{document.name or 'document'}: {len(lost_spans)} spans are no whole tokens and have "
-        f"no place in a spaCy Doc, as {span.id} {span.label!r:.40} of layer {layer_name!r}: "
-        f"{document.text_of(span)!r:.60}; they stand in doc._.spanloom"
+        f"{document.name or 'document'}: {lost} of no whole tokens, which a spaCy Doc has no place "
+        f"for, as {span.id} {span.label!r:.40} of layer {layer_name!r}: "
+        f"{document.text_of(span)!r:.60}; doc._.spanloom has all"
     )
     if strict:
         raise DocumentError(message)

@@ -232,7 +232,8 @@ def _list(value: Any, location: str, longest: int, *, shortest: int = 1) -> list
     if not isinstance(value, list):
         raise Problem(422, f"expected a list, got {_type_name(value)}", location=location)
     if not shortest <= len(value) <= longest:
-        expected = f"expected {shortest} to {longest} of them"
+        count = str(longest) if shortest == longest else f"{shortest} to {longest}"
+        expected = f"expected {count} of them"
         raise Problem(422, f"{expected}, got {len(value)}", location=location)
     return value
 
