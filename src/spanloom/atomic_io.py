@@ -292,6 +292,14 @@ def check_replaceable(path: Path) -> None:
             raise StorageError(f"{path}: {problem}")
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents; raises ``StorageError``."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
+
+
 @contextmanager
 def report_os_errors(path: Path) -> Iterator[None]:
     """Context manager that turns an ``OSError`` into a ``StorageError`` of one line."""

@@ -186,8 +186,11 @@ def test_a_text_without_words_is_divided_as_models_divide_it():
 def test_spans_that_tags_cannot_express_are_told():
     spans = (Span("T1", "PER", ((0, 3),)), Span("T2", "PER", ((0, 2),)))
     document = Document("Ada left.", (Layer("ner", spans),), name="one")
-    with pytest.warns(LossWarning, match="^one: tags have no place for 1 of 2 spans of layer"):
+    with pytest.warns(
+        LossWarning, match="^one: tags have no place for 1 of 2 spans of layer"
+    ) as told:
         to_tags([document], "ner")
+    assert told[0].filename == __file__, "where it was called"
 
 
 def test_sentences_with_classes_as_tags():

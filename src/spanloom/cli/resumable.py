@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
-from spanloom.atomic_io import MANIFEST
+from spanloom.atomic_io import MANIFEST, make_folder
 from spanloom.cli.annotation_worker import (
     Description,
     description_message,
@@ -32,7 +32,6 @@ from spanloom.corpora.files import is_hidden
 from spanloom.document import Document
 from spanloom.errors import DataError, FormatError, StorageError, WorkerError, WorkersDied
 from spanloom.formats import _files, jsonl
-from spanloom.formats.brat.save import make_folder
 from spanloom.model.stretches import cut_stretches
 from spanloom.progress import Work, open_work
 from spanloom.quantity import quantity, shorten_list

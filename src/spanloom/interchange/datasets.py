@@ -91,7 +91,9 @@ def to_tags(documents: Iterable[Document], layer: str, *, scheme: str = "BIO") -
     tag_scheme = _scheme(scheme)
     tokenizer = word_tokenizer("char-class", "punctuation")
     documents = [with_words_of_tags(document, tokenizer) for document in documents]
-    rows = [row for document in documents for row in _sentences(document, layer, tag_scheme)]
+    rows: list[dict[str, Any]] = []
+    for document in documents:
+        rows += _sentences(document, layer, tag_scheme)
     labels = {span.label for document in documents for span in document[layer].spans}
     names = tag_scheme.tags(sorted(labels))
     types = {
@@ -148,8 +150,8 @@ def _parse_row(row: Mapping[str, Any], text: str) -> list[Document]:
     return [Document(row[text], name=str(row.get("name") or ""))]
 
 
-def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[str, Any]]:
-    """Yield one row per sentence: its id, words and tags; warn of spans without a place."""
+def _sentences(document: Document, layer: str, scheme: Scheme) -> list[dict[str, Any]]:
+    """Return one row per sentence: its id, words and tags; warn of spans without a place."""
     view = WordView(document)
     spans_of = encodable_spans(view, layer, lambda span: bool(span[2]))
     num_spans = len(document[layer].spans)
@@ -158,13 +160,17 @@ def _sentences(document: Document, layer: str, scheme: Scheme) -> Iterator[dict[
         reason = "they overlap others, or are no whole words of one sentence"
         message = f"{document.name or 'document'}: tags have no place for {lost}: {reason}"
         warnings.warn(message, LossWarning, stacklevel=3)
+    rows = []
     for number, (first, end) in enumerate(view.words.sentences):
         spans = [(start, stop, span.label) for start, stop, span in spans_of[number]]
-        yield {
-            "id": f"{document.name}-{number}",
-            "tokens": view.tokens[first:end],
-            "tags": scheme.encode(spans, end - first),
-        }
+        rows.append(
+            {
+                "id": f"{document.name}-{number}",
+                "tokens": view.tokens[first:end],
+                "tags": scheme.encode(spans, end - first),
+            }
+        )
+    return rows
 
 
 def _scheme(name: str) -> Scheme:

@@ -100,15 +100,11 @@ def read_split(
             log(f"{data}: has no dev; scored is what training with seed {recipe.seed} holds out")
             return folder.hold_out_dev(documents, seed=recipe.seed)[1]
         held_out = folder.held_out_until(documents, last, seed=recipe.seed)
+        size = quantity(len(documents), "document")
         if not held_out:
-            problem = f"training held out none of its {quantity(len(documents), 'document')}"
-            raise DataError(
-                f"{data}: {problem}; --split {source} scores what the model learnt, too"
-            )
-        log(
-            f"{data}: has no dev; scored is what training held out, "
-            f"{len(held_out)} of {quantity(len(documents), 'document')}"
-        )
+            choice = f"--split {source} scores what the model learnt, too"
+            raise DataError(f"{data}: training held out none of its {size}; {choice}")
+        log(f"{data}: has no dev; scored is what training held out, {len(held_out)} of {size}")
         return held_out
     if split == folder.ALL and not splits_of_name(data.resolve().name):
         log(
@@ -133,8 +129,7 @@ def _read(data: Path, split: str, encoding: str, log: Log) -> Sequence[Document]
     """Return the documents of a split; logs how many problems its files have."""
     corpus = folder.read(data, split, encoding=encoding)
     if corpus.problems:
-        problems = quantity(len(corpus.problems), "problem")
-        log(f"{data}: {problems} in its files (spanloom check tells which)")
+        log(f"{data}: {folder.problems_note(len(corpus.problems))}")
     return corpus.documents
 
 

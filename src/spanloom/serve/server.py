@@ -224,7 +224,6 @@ class _TimedProtocol(H11Protocol):
     def pause_writing(self) -> None:
         """Watch whether the client reads."""
         super().pause_writing()
-        self._stop_reader_timer()
         self._watch_reader(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:

@@ -49,12 +49,8 @@ def cells_of_gains(cells: Cells, groups: Iterable[Cells]) -> tuple[Cells, Cells,
     baseline = None if same is None else _baseline(same[0], others)
     if same is None or baseline is None:
         return None
-    cell, alone = cells[0], baseline[0]
-    wanted = alone.design, f"{alone.condition}, {cell.label}", alone.task, alone.variant.group
-    for own in others:
-        if (own[0].design, own[0].condition, own[0].task, own[0].variant.group) == wanted:
-            return own, same, baseline
-    return None
+    own = _like(baseline[0], f"{baseline[0].condition}, {cells[0].label}", others)
+    return None if own is None else (own, same, baseline)
 
 
 def name_of_baseline(cell: Cell, baseline: Cell) -> str:
@@ -105,11 +101,15 @@ def _without_label(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
     """Return the cells of the same condition without a label, None where there are none."""
     if not cell.label:
         return None
-    condition = cell.condition.removesuffix(f", {cell.label}")
+    return _like(cell, cell.condition.removesuffix(f", {cell.label}"), groups)
+
+
+def _like(cell: Cell, condition: str, groups: Iterable[Cells]) -> Cells | None:
+    """Return the cells that differ from one in their condition and seeds, None for none."""
+    wanted = cell.design, condition, cell.task, cell.variant.group
     for others in groups:
         other = others[0]
-        named = (other.design, other.condition, other.label) == (cell.design, condition, "")
-        if named and other.task == cell.task and other.variant.group == cell.variant.group:
+        if (other.design, other.condition, other.task, other.variant.group) == wanted:
             return others
     return None
 

@@ -1,6 +1,6 @@
 """Check, before any run, the splits that a study scores: test is there, dev was not learnt from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ from spanloom.corpora import folder
 from spanloom.corpora.folder import locate
 from spanloom.corpora.raw_text import is_raw_text
 from spanloom.errors import DataError
+from spanloom.studies.job import Job
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell
 
@@ -24,22 +25,30 @@ def _check_held_out(study: Study, cells: Iterable[Cell], data: Path) -> None:
 
     A corpus without a dev split holds out a part of train by the seed.
     """
-    for cell in cells:
-        earlier, seed = cell.job.before, cell.job.recipe["seed"]
-        names = cell.job.recipe["tasks"]
-        sources = {source for name in names for source in task_sources(cell.job.recipe, name)}
-        while earlier is not None:
-            recipe = earlier.recipe
-            learnt = {source for name in recipe["tasks"] for source in task_sources(recipe, name)}
-            both = sorted(learnt & sources) if recipe["seed"] != seed else []
-            for source in both:
-                if not _has_dev(locate(source, data)):
-                    raise DataError(
-                        f"{study.path}: prefix_seed: {source} has no dev split, so each seed holds "
-                        f"out another part of it, and runs of seed {recipe['seed']} have learnt "
-                        f"from the part of seed {seed}; leave prefix_seed out, or divide {source}"
-                    )
-            earlier = earlier.before
+    for job in (cell.job for cell in cells):
+        seed = job.recipe["seed"]
+        others = [before for before in _runs_before(job) if before.recipe["seed"] != seed]
+        learnt = {source: before for before in others for source in _sources(before)}
+        for source in sorted(_sources(job) & learnt.keys()):
+            if not _has_dev(locate(source, data)):
+                raise DataError(
+                    f"{study.path}: prefix_seed: {source} has no dev split, so each seed holds out "
+                    f"another part of it, and runs of seed {learnt[source].recipe['seed']} have "
+                    f"learnt from the part of seed {seed}; leave prefix_seed out, or divide "
+                    f"{source}"
+                )
+
+
+def _runs_before(job: Job) -> Iterator[Job]:
+    """Yield the runs that a run goes on from, the last one first."""
+    while job.before is not None:
+        job = job.before
+        yield job
+
+
+def _sources(job: Job) -> set[str]:
+    """Return the corpora and folders that the tasks of a run learn from."""
+    return {source for name in job.recipe["tasks"] for source in task_sources(job.recipe, name)}
 
 
 def _has_dev(path: Path) -> bool:

@@ -267,8 +267,7 @@ def _notes(
     """Yield lines on what training will see, and what it will not."""
     for name, corpus in sources.items():
         if corpus.num_problems:
-            problems = quantity(corpus.num_problems, "problem")
-            yield f"{name}: {problems} in its files (spanloom check tells which)"
+            yield f"{name}: {folder.problems_note(corpus.num_problems)}"
         if corpus.leaks.num_documents:
             yield corpus.leaks.note(name)
     for name, task_data in data.items():

@@ -18,7 +18,7 @@ from typing import Any
 from safetensors.torch import save as serialized
 from torch import Tensor
 
-from spanloom.atomic_io import report_os_errors, write_folder
+from spanloom.atomic_io import make_folder, write_folder
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
@@ -254,8 +254,7 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
     options = plan.transformer
     assert options is not None, "checked"
     run_dir = run_folder(out)
-    with report_os_errors(run_dir):
-        run_dir.mkdir(parents=True, exist_ok=True)
+    make_folder(run_dir)
     config = _shape(transformer.source(options.transformer, plan.recipe_dir))
     sources = [source.fingerprint for source in _sources(plan)]
     content = json.dumps([vocab_size, cased, plan.recipe.window, config, sources], sort_keys=True)

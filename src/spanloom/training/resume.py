@@ -18,6 +18,7 @@ from spanloom.config.recipe import Recipe, dumps, loads
 from spanloom.config.specs import StageSpec
 from spanloom.errors import RecipeError, TrainingError
 from spanloom.training.checkpoint import Progress
+from spanloom.training.stage_length import last_epoch_length
 
 CHANGING = ("epochs", "patience", "eval_every_epochs")
 _NO_RATE = 1e-6  # of the highest; with less nothing is learnt
@@ -100,7 +101,7 @@ def _fit_schedule(key: str, progress: Progress, epochs: float, spec: StageSpec) 
     last = math.ceil(epochs)
     if progress.epoch == last != epochs:  # the old ones ended within an epoch, which now goes on
         progress.epoch = last - 1
-        progress.step_in_epoch = max(1, round(progress.steps_per_epoch * (epochs - last + 1)))
+        progress.step_in_epoch = last_epoch_length(epochs, progress.steps_per_epoch)
     position = progress.epochs_done
     if position >= spec.epochs:
         raise TrainingError(

@@ -28,9 +28,8 @@ class StageLength:
             if progress.num_updates is None:
                 progress.num_updates = num_updates(self.spec, updates)
             return min(len(updates), progress.num_updates - self._steps_before_epoch(progress))
-        last = math.ceil(self.spec.epochs)
-        if progress.epoch == last - 1:
-            return max(1, round(len(updates) * (self.spec.epochs - last + 1)))
+        if progress.epoch == math.ceil(self.spec.epochs) - 1:
+            return last_epoch_length(self.spec.epochs, len(updates))
         return len(updates)
 
     def is_over(self, progress: Progress) -> bool:
@@ -77,6 +76,11 @@ class StageLength:
 
     def _steps_before_epoch(self, progress: Progress) -> int:
         return progress.global_step - progress.step_in_epoch - progress.stage_start_step
+
+
+def last_epoch_length(epochs: float, num_updates: int) -> int:
+    """Return how many of its updates the last one of so many epochs takes, at least one."""
+    return max(1, round(num_updates * (epochs - math.ceil(epochs) + 1)))
 
 
 def num_updates(spec: StageSpec, epoch: Sequence[Update]) -> int:

@@ -10,7 +10,7 @@ from typing import cast
 
 import torch
 
-from spanloom.atomic_io import MANIFEST, report_os_errors, write_file
+from spanloom.atomic_io import MANIFEST, make_folder, write_file
 from spanloom.corpora.cache_dir import cache_dir
 from spanloom.data.collate import collate
 from spanloom.data.instances import InstanceLimits
@@ -175,8 +175,7 @@ def train(
     refuse_foreign(out)
     processes = ProcessGroup(device)
     run_dir = run_folder(out)
-    with report_os_errors(run_dir):
-        run_dir.mkdir(parents=True, exist_ok=True)
+    make_folder(run_dir)
     with terminable(), hold_lock(run_dir, processes):
         if processes.is_first:
             for note in (_replaced_note(out), None if resume else _unfinished_note(run_dir)):

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path, PurePosixPath
 
-from spanloom.atomic_io import write_file
+from spanloom.atomic_io import make_folder, write_file
 from spanloom.document import Document
 from spanloom.errors import StorageError
 from spanloom.formats.brat import queries, sidecar
@@ -104,11 +104,3 @@ def _must_write(path: Path, data: bytes, original_data: bytes, *, overwrite: boo
             "another document's); choose another place, or delete the file"
         )
     return True
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents; raises ``StorageError``."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
