@@ -8,7 +8,9 @@ import pytest
 
 from spanloom.cli.outputs import needs_cuts
 from spanloom.formats import conllu, jsonl
+from spanloom.formats.brat import conf
 from spanloom.formats.brat import folder as brat
+from spanloom.model.serialization import load
 
 TEXT = "add 5 ml cold buffer ."
 
@@ -24,8 +26,6 @@ def annotate(home, spanloom):
 @pytest.fixture(scope="module")
 def expected(home):
     """What the model itself says, by document."""
-    from spanloom.model.serialization import load
-
     model = load(home / "model", precision="fp32")
     documents = [reading.document for reading in brat.read_all(home / "corpus")]
     return {each.name: each for each in model.annotate(documents)}
@@ -137,6 +137,16 @@ def test_a_folder_keeps_its_structure(annotate, home, tmp_path, expected):
     written = {each.document.name: each.document for each in brat.read_all(tmp_path / "out")}
     assert {k: v.layers for k, v in written.items()} == {k: v.layers for k, v in expected.items()}
     assert "[entities]" in (tmp_path / "out" / "annotation.conf").read_text(encoding="utf-8")
+
+
+def test_brat_offers_labels_that_were_not_predicted(annotate, home, tmp_path):
+    (tmp_path / "dot.txt").write_text(".", encoding="utf-8")
+    assert annotate(tmp_path / "dot.txt", "--to", "brat", "-o", tmp_path / "out").exit_code == 0
+    assert (tmp_path / "out/dot.ann").read_bytes() == b""
+    config = conf.loads((tmp_path / "out/annotation.conf").read_text(encoding="utf-8"))
+    known = load(home / "model").tasks["steps"].vocabulary
+    assert set(config.labels("entities")) == set(known.spans)
+    assert set(config.labels("relations")) == set(known.relations)
 
 
 def test_a_text_of_a_folder_that_cannot_be_read_is_left_out(annotate, tmp_path):

@@ -8,7 +8,7 @@ from spanloom.document import MAIN, Argument, Attribute, Document, Event, Layer,
 from spanloom.errors import FormatError
 from spanloom.formats.brat import conf
 from spanloom.formats.brat.conf_extension import extend
-from spanloom.formats.brat.conf_from_documents import config_of
+from spanloom.formats.brat.conf_from_documents import TypeCollector, config_of
 
 CONF = """# the types of the project, agreed in May
 [spans]
@@ -30,6 +30,18 @@ def document(*labels, events=(), relations=(), attributes=()):
     spans = tuple(Span(f"T{row}", label, ((row, row + 1),)) for row, label in enumerate(labels))
     layer = Layer(MAIN, spans, relations, events, attributes)
     return Document("x" * (1 + len(labels)), (layer,))
+
+
+def test_labels_that_no_document_has_are_types_too():
+    collector = TypeCollector()
+    collector.add_labels(MAIN, ["Person", "City"], ["lives-in"])
+    collector.add_labels("roles", [], ["ARG0"])
+    collector.add(document("Person", "Dog", relations=(Relation("R1", "lives-in", "T0", "T1"),)))
+    config = conf.loads(conf.dumps(collector.config()))
+    assert config.labels("entities") == ("City", "Dog", "Person")
+    roles = {entry.label: [role.types for role in entry.roles] for entry in config.relations}
+    assert roles["lives-in"] == [("City", "Person"), ("City", "Dog", "Person")]
+    assert roles["roles__ARG0"] == [("<ENTITY>",), ("<ENTITY>",)]
 
 
 def test_types_that_are_missing_come_at_the_end_of_their_section():

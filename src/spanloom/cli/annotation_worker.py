@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spanloom import plugins
-from spanloom.cli.annotator import AnnotationSpec, Annotator
+from spanloom.cli.annotator import AnnotationSpec, Annotator, LayerLabels
 from spanloom.errors import SpanloomError, WorkerError
 from spanloom.formats import jsonl
 from spanloom.workers.process import Answerer, answer_jobs, module_command
@@ -24,7 +24,8 @@ from spanloom.workers.process import Answerer, answer_jobs, module_command
 class Description:
     """A loaded model in words, what predictions depend on, its layers and those in doubt.
 
-    ``not_run`` are the tasks that do not run, by their layers.
+    ``not_run`` are the tasks that do not run, by their layers; ``labels`` are those that a layer
+    may have, as ``Annotator.labels`` returns them.
     """
 
     line: str
@@ -32,6 +33,7 @@ class Description:
     layers: list[str]
     doubts: dict[str, str]
     not_run: dict[str, str]
+    labels: LayerLabels
 
 
 class StretchAnnotator:
@@ -55,8 +57,8 @@ class StretchAnnotator:
         annotator = self._loaded
         if head["ask"] == "description":
             details = annotator.work(), annotator.layers(), annotator.doubts()
-            not_run = annotator.layers_not_run()
-            return _join(asdict(Description(annotator.describe(), *details, not_run)), ())
+            more = annotator.layers_not_run(), annotator.labels()
+            return _join(asdict(Description(annotator.describe(), *details, *more)), ())
         documents = list(jsonl.read_stream(body.splitlines(keepends=True), "a worker's input"))
         if head["first"]:
             annotator.begin(documents)

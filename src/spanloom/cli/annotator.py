@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ALL_TASKS = "all"  # also those on request
 
+LayerLabels = dict[str, dict[str, list[str]]]  # a layer's labels, by kind: spans, relations
+
 
 @dataclass(frozen=True, slots=True)
 class AnnotationSpec:
@@ -119,6 +121,18 @@ class Annotator:
         """Return the tasks that do not run, by their layers."""
         running = self._task_names()
         return {layer: name for name, layer in self.model.layers.items() if name not in running}
+
+    def labels(self) -> LayerLabels:
+        """Return the labels of spans and of relations that each predicted layer may have."""
+        from spanloom.model.model_card import labels
+
+        of_layers: LayerLabels = {}
+        for name in self._names_in_order():
+            kinds = of_layers.setdefault(self.model.layers[name], {"spans": [], "relations": []})
+            of_task = labels(self.model.recipe, self.model.tasks[name])
+            for kind, known in kinds.items():
+                known += of_task.get(kind, ())
+        return of_layers
 
     def asked_layers(self) -> list[str]:
         """Return the layers with the answers to what was asked."""

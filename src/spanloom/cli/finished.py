@@ -1,8 +1,8 @@
 """The output of ``annotate -o OUT``, made of finished documents that lie in a file beside it."""
 
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from spanloom.atomic_io import write_chunks
@@ -23,6 +23,7 @@ class OutputJob:
 
     ``again`` is the line that goes on; ``source`` is the path of the documents, if they have one;
     ``is_corpus``: OUT is a folder of shards; ``destination`` is where files go when they are done.
+    ``labels`` are those that layers may have, for the annotation.conf of brat files.
     """
 
     to: str
@@ -35,6 +36,7 @@ class OutputJob:
     source: Path | None = None
     is_corpus: bool = False
     destination: Destination = LocalDestination()
+    labels: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
 
 def write_finished(under_way: Work, output: OutputJob, *, is_logged: bool) -> None:
@@ -64,7 +66,7 @@ def _write_documents(finished: Path, output: OutputJob) -> None:
     """Write finished documents in a form that is not made of their lines."""
     documents = jsonl.read(finished)
     if output.to == BRAT:
-        configure(documents, output.out, output.source)
+        configure(documents, output.out, output.source, output.labels)
         return
     write(
         documents,

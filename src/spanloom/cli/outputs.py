@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
@@ -189,22 +190,24 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
     configure(save_documents(), out)
 
 
-def configure(documents: Iterable[Document], out: Path, source: Path | None = None) -> None:
+def configure(
+    documents: Iterable[Document],
+    out: Path,
+    source: Path | None = None,
+    labels: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+) -> None:
     """Write the annotation.conf of the documents below ``out``, unless it exists.
 
-    It is that of the folder ``source``, if it has one, with the types that it lacks.
+    It is that of the folder ``source``, if it has one, with the types that it lacks. ``labels``
+    are labels of spans and relations, by layer, that documents might have.
     """
-    from spanloom.formats.brat.conf_from_documents import config_of
+    from spanloom.formats.brat.conf_from_documents import TypeCollector
 
-    count = 0
-
-    def count_documents() -> Iterator[Document]:
-        nonlocal count
-        for document in documents:
-            count += 1
-            yield document
-
-    write_configuration(config_of(count_documents()), count, out, source)
+    collector = TypeCollector()
+    for layer, kinds in labels.items():
+        collector.add_labels(layer, **kinds)
+    count = sum(1 for _ in map(collector.add, documents))
+    write_configuration(collector.config(), count, out, source)
 
 
 def write_configuration(config: "Config", count: int, out: Path, source: Path | None) -> None:

@@ -55,7 +55,8 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
         log(description.line)
         output.shown.check(description.layers, description.not_run)
         shown = replace(output.shown, doubts=description.doubts)
-        run = _Run(shards, replace(output, shown=shown), description)
+        output = replace(output, shown=shown, labels=description.labels)
+        run = _Run(shards, output, description)
         stack.callback(run.close)
         if output.is_corpus:
             work = description.work | {"form": output.to}

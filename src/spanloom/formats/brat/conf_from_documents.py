@@ -7,6 +7,7 @@ from typing import TypeVar
 from spanloom.columns import AnnotationColumns
 from spanloom.document import (
     GIVEN_WORDS,
+    MAIN,
     Annotation,
     Attribute,
     Document,
@@ -18,7 +19,7 @@ from spanloom.document import (
 from spanloom.formats.brat.layers import type_of
 from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.sidecar import stands_apart
-from spanloom.formats.brat.spelling import write_name, write_text
+from spanloom.formats.brat.spelling import write_name, write_text, write_type
 
 T = TypeVar("T")
 
@@ -124,6 +125,15 @@ class TypeCollector:
                 for annotations in layer.kinds():
                     for annotation in _examples(annotations, lookup):
                         self._add_annotation(annotation, layer.name, lookup)
+
+    def add_labels(self, layer: str, spans: Iterable[str], relations: Iterable[str]) -> None:
+        """Add types that a layer may have; its relations may hold between any spans of it."""
+        prefix = None if layer == MAIN else layer
+        span_types = [write_type(label, prefix) for label in spans]
+        self.entities.update(span_types)
+        rows = [("Arg1", end, "Arg2", end) for end in span_types or ["<ENTITY>"]]
+        for label in relations:
+            self.relations.setdefault(write_type(label, prefix), set()).update(rows)
 
     def _add_annotation(self, annotation: Annotation, layer: str, lookup: Lookup) -> None:
         """Add the type of one annotation of a layer."""
