@@ -10,6 +10,8 @@ from spanloom.errors import FormatError
 from spanloom.formats._document_builder import DocumentBuilder
 from spanloom.formats._json import a_number, parse_json
 
+NAME = "document_name"  # key of a name that ids cannot be; these tools keep keys of the user's
+
 # as JSON has it; Python may be set to refuse more digits than 640
 INTEGER = re.compile(r"0|-?[1-9][0-9]{0,639}")
 

@@ -7,10 +7,11 @@
     {"id": 3, "text": "Ada met Bob.", "entities": [{"id": 7, "label": "PER", "start_offset": 0,
      "end_offset": 3}, …], "relations": [{"id": 1, "from_id": 7, "to_id": 8, "type": "met"}]}
 
-A line is a document: raw text, named by its id. Layer ``entities`` has spans and relations, whose
-ids are notes; layer ``label`` has the classes, each a span over the whole text. All other keys are
-kept in meta, as JSON. Documents with relations are written in the last way, others in the first.
-Overlapping spans are allowed.
+A line is a document: raw text, named by ``document_name``, which we write where a name is no
+number, else by its id. Layer ``entities`` has spans and relations, whose ids are notes; layer
+``label`` has the classes, each a span over the whole text. All other keys are kept in meta, as
+JSON. Documents with relations are written in the last way, others in the first. Overlapping spans
+are allowed.
 """
 
 import json
@@ -21,6 +22,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Layer, Span
 from spanloom.formats._annotated_texts import (
     INTEGER,
+    NAME,
     add_class,
     add_meta,
     bounds_within,
@@ -28,7 +30,13 @@ from spanloom.formats._annotated_texts import (
     whole_text,
 )
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
+from spanloom.formats._document_builder import (
+    DocumentBuilder,
+    Names,
+    default_name,
+    id_in_file,
+    is_counted,
+)
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -42,10 +50,10 @@ from spanloom.formats._text import errors_at
 
 ENTITIES, CLASSES = "entities", "label"  # layers
 ID = "id"  # label of a note with the id of a span or relation
-RAW_ID = "doccano id"  # in meta: an id that is no integer, as JSON
+RAW_ID = "doccano id"  # in meta, as JSON: an id that is no integer, or not the name
 STYLE, LINKED = "doccano", "relations"  # in meta: a line with the key relations
 
-_KEYS = ("id", "text", "label", "entities", "relations")
+_KEYS = ("id", "text", "label", "entities", "relations", NAME)
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
@@ -77,8 +85,9 @@ def _build_document(record: JsonObject, count: int, names: Names, *, has_classes
     """Return the document of a line; raises ``ValueError``."""
     raw_id = record.get("id")
     is_named = isinstance(raw_id, int | str) and not isinstance(raw_id, bool)
-    builder = names.making(str(raw_id) if is_named else default_name(count))
-    if "id" in record and type(raw_id) is not int:
+    id_name = str(raw_id) if is_named else default_name(count)
+    builder = names.making(a_string(record.get(NAME, id_name)))
+    if "id" in record and (type(raw_id) is not int or NAME in record):
         add_meta(builder, [(RAW_ID, raw_id)])
     text = a_string(value_of(record, "text"))
     builder.add_text(text)
@@ -139,6 +148,8 @@ def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
         record["id"] = int(name)
     elif raw_id := json_or_none(meta.get(RAW_ID, "")):
         record["id"] = raw_id.value
+    if not is_counted(name) and name != str(record.get("id")):
+        record[NAME] = name
     record["text"] = document.text
     layer = document.layer_or_empty(ENTITIES)
     spans = [span for span in layer.spans if len(span.fragments) == 1]

@@ -9,7 +9,8 @@
       {"from_name": "mood", "to_name": "text", "type": "choices", "value": {"choices": ["calm"]}}
     ]}]}]
 
-A task is a document: raw text, named by its id, with the other keys of ``data`` in meta, as JSON.
+A task is a document: raw text, named by ``document_name`` in ``data``, which we write where a name
+is no number, else by its id, with the other keys of ``data`` in meta, as JSON.
 Its text is ``data.text``, or the key that the results' ``to_name`` gives, or the only string. Of
 several annotations the first that was not cancelled counts. Each ``from_name`` is a layer: regions
 are spans, one for each label; choices are spans over the whole text, or attributes of the region
@@ -26,6 +27,7 @@ from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
 from spanloom.formats._annotated_texts import (
     INTEGER,
+    NAME,
     add_class,
     add_meta,
     bounds_within,
@@ -33,7 +35,14 @@ from spanloom.formats._annotated_texts import (
     whole_text,
 )
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import ID, DocumentBuilder, Names, default_name, id_in_file
+from spanloom.formats._document_builder import (
+    ID,
+    DocumentBuilder,
+    Names,
+    default_name,
+    id_in_file,
+    is_counted,
+)
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -50,6 +59,7 @@ TEXT = "text"
 CHOICES = "choices"
 TEXT_KEY, CHOICE_LAYERS = "labelstudio text", "labelstudio choices"  # in meta
 DATA_ID = "labelstudio id"  # in meta: the key "id" of the data, which is not the task's
+TASK_ID = "labelstudio task"  # in meta: the id of a task that is not named by it
 
 _REGIONS = ("labels", "hypertextlabels")
 
@@ -71,13 +81,16 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 def _build_document(task: JsonObject, count: int, names: Names) -> Document:
     """Return the document of a task; raises ``ValueError``."""
     raw_id = task.get("id")
-    builder = names.making(str(raw_id) if type(raw_id) is int else default_name(count))
+    id_name = str(raw_id) if type(raw_id) is int else default_name(count)
     data = an_object(value_of(task, "data"))
+    builder = names.making(a_string(data.get(NAME, id_name)))
+    if type(raw_id) is int and NAME in data:
+        add_meta(builder, [(TASK_ID, raw_id)])
     results = _results(task)
     key = _text_key(data, results or [])
     text = a_string(data[key])
     builder.add_text(text)
-    others = ((name, value) for name, value in data.items() if name != key)
+    others = ((name, value) for name, value in data.items() if name not in (key, NAME))
     add_meta(builder, ((DATA_ID if name == ID else name, value) for name, value in others))
     if key != TEXT:
         builder.meta.append((TEXT_KEY, key))
@@ -96,7 +109,7 @@ def _results(task: JsonObject) -> list[JsonObject] | None:
 
 def _text_key(data: JsonObject, results: list[JsonObject]) -> str:
     """Return the key of the text; raises ``ValueError`` if none or several could be it."""
-    strings = [key for key, value in data.items() if isinstance(value, str)]
+    strings = [key for key, value in data.items() if isinstance(value, str) and key != NAME]
     named = [entry.get("to_name") for entry in results if entry.get("to_name") in strings]
     choices = [TEXT] if TEXT in strings else [str(key) for key in named[:1]] or strings
     if len(choices) != 1:
@@ -197,9 +210,13 @@ def _format_task(document: Document) -> JsonObject:
     name, key = id_in_file(document), meta.get(TEXT_KEY, TEXT)
     data: JsonObject = {key: document.text}
     for other, value in document.meta:
-        if other not in (ID, TEXT_KEY, CHOICE_LAYERS) and (parsed := json_or_none(value)):
+        if other not in (ID, TASK_ID, TEXT_KEY, CHOICE_LAYERS) and (parsed := json_or_none(value)):
             data.setdefault(ID if other == DATA_ID else other, parsed.value)
     task: JsonObject = {"id": int(name)} if INTEGER.fullmatch(name) else {}
+    if not task and (raw_id := json_or_none(meta.get(TASK_ID, ""))):
+        task["id"] = raw_id.value
+    if not is_counted(name) and name != str(task.get("id")):
+        data[NAME] = name
     task["data"] = data
     layers = [layer for layer in document.layers if layer.name not in GIVEN_WORDS]
     if layers:

@@ -9,11 +9,12 @@
     {"text": "A moving film", "accept": ["positive"], "answer": "accept"}
     {"text": "A moving film", "label": "negative", "answer": "reject"}
 
-A line is a document; its tokens are the words, on one sentence. Layer ``entities`` has spans and
-relations (from ``head`` to ``child``), layer ``label`` the classes, each a span over the whole
-text. **Only what was accepted is annotation**: of a line with another ``answer`` nothing is known,
-and the document has none of these layers. All other keys are kept in meta, as JSON; those inside
-of tokens, spans and relations that are not shown here are left out.
+A line is a document, named by ``document_name``, if it has that: we write it; its tokens are the
+words, on one sentence. Layer ``entities`` has spans and relations (from ``head`` to ``child``),
+layer ``label`` the classes, each a span over the whole text. **Only what was accepted is
+annotation**: of a line with another ``answer`` nothing is known, and the document has none of these
+layers. All other keys are kept in meta, as JSON; those inside of tokens, spans and relations that
+are not shown here are left out.
 """
 
 import json
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Iterator
 from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Fragment, Layer, Relation, Span
 from spanloom.formats._annotated_texts import (
+    NAME,
     add_class,
     add_meta,
     bounds_within,
@@ -29,7 +31,14 @@ from spanloom.formats._annotated_texts import (
     whole_text,
 )
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
+from spanloom.formats._document_builder import (
+    ID,
+    DocumentBuilder,
+    Names,
+    default_name,
+    id_in_file,
+    is_counted,
+)
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -44,9 +53,10 @@ from spanloom.formats._text import errors_at
 ENTITIES, CLASSES = "entities", "label"  # layers
 TOKEN = "token"  # label of a relation's end that has none
 BINARY = "prodigy"  # in meta: a line with one label that was accepted
+OWN_ID = "prodigy id"  # in meta: the key "id" of a line, which is not its name
 
 _ACCEPTED = "accept"
-_KEYS = ("text", "tokens", "spans", "relations", "accept", "label")
+_KEYS = ("text", "tokens", "spans", "relations", "accept", "label", NAME)
 
 
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
@@ -54,7 +64,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     names = Names()
     for count, (number, record) in enumerate(json_lines(text, path), 1):
         with errors_at(path, number):
-            yield _build_document(record, names.making(default_name(count)))
+            name = a_string(record.get(NAME, default_name(count)))
+            yield _build_document(record, names.making(name))
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
@@ -71,11 +82,12 @@ def _build_document(record: JsonObject, builder: DocumentBuilder) -> Document:
         builder.add_pretokenized(text, tokens)
     else:
         builder.add_text(text)
-    known = {"text", "tokens"}
+    known = {"text", "tokens", NAME}
     if record.get("answer", _ACCEPTED) == _ACCEPTED:
         known = set(_KEYS)
         _add_annotations(builder, text, tokens, record)
-    add_meta(builder, ((key, value) for key, value in record.items() if key not in known))
+    others = ((key, value) for key, value in record.items() if key not in known)
+    add_meta(builder, ((OWN_ID if key == ID else key, value) for key, value in others))
     return builder.build()
 
 
@@ -125,6 +137,8 @@ def _end_bounds(text: str, tokens: list[Fragment], entry: JsonObject, key: str) 
 def _format_document(document: Document) -> JsonObject:
     """Return the record of a document."""
     record: JsonObject = {"text": document.text}
+    if not is_counted(name := id_in_file(document)):
+        record[NAME] = name
     words = [span.fragments[0] for span in document.layer_or_empty(WORDS).spans]
     if words:
         record["tokens"] = [
@@ -146,8 +160,8 @@ def _format_document(document: Document) -> JsonObject:
     is_accepted = answer is None or answer.value == _ACCEPTED
     annotation_keys = _KEYS if is_accepted else ()  # what was not accepted is kept in meta
     for key, value in document.meta:
-        if key not in (*annotation_keys, BINARY) and (parsed := json_or_none(value)):
-            record.setdefault(key, parsed.value)
+        if key not in (*annotation_keys, BINARY, ID) and (parsed := json_or_none(value)):
+            record.setdefault(ID if key == OWN_ID else key, parsed.value)
     return record
 
 
