@@ -200,6 +200,7 @@ def init(
     Example: spanloom init protocols/ -o recipe.yaml
     """
     from spanloom.atomic_io import write_file
+    from spanloom.corpora.folder import problems_note
     from spanloom.training.auto_recipe import propose_recipe, with_comments
 
     if os.path.lexists(out) and not force:
@@ -207,6 +208,8 @@ def init(
     relative = os.path.relpath(data, out.parent)
     proposal = propose_recipe(data, relative, pairs("--kind", kinds or ()), encoding)
     write_file(out, with_comments(proposal.recipe, proposal.notes).encode())
+    if proposal.num_problems:
+        log(f"{data}: {problems_note(proposal.num_problems)}; what cannot be read is not learnt")
     for line in proposal.lines():
         write_stdout(line)
     write_stdout(f"{out}: {quantity(len(proposal.recipe.tasks), 'task')} from {data}")

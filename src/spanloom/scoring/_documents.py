@@ -8,7 +8,7 @@ from spanloom.document import GIVEN_WORDS, Document
 from spanloom.errors import DataError, FormatError
 from spanloom.formats import _files
 from spanloom.formats.brat import folder
-from spanloom.formats.brat.read import load
+from spanloom.formats.brat.read import Reading, load
 from spanloom.metrics import report
 from spanloom.metrics.bootstrap import (
     FEW_DOCUMENTS,
@@ -32,19 +32,33 @@ def documents(path: Path) -> list[Document]:
     one .ann, whose text lies beside it.
 
     A file is read with the options that its beginning shows, as ``spanloom check`` reads it.
-    Invalid brat lines are not scored (``spanloom check`` reports them). Raises ``FormatError``.
+    Invalid brat lines are not scored (``num_problems`` counts them). Raises ``FormatError``.
     """
-    if path.suffix == ".ann" and not path.is_dir():
-        return [load(path.with_suffix(".txt")).document]
-    if not path.is_dir():
-        name = _files.guess(path)
-        if name is None:
-            choices = ", ".join([f"a folder of {_files.BRAT} files", *_files.names()])
-            raise FormatError(str(path), None, f"cannot tell its format (known: {choices})")
-        file_format = _files.load(name)
-        options = _files.sniff_options(path, file_format)
-        return list(_files.name_documents(_files.read(path, file_format, options), path.stem))
-    return [reading.document for reading in folder.read_all(path)]
+    if _is_brat(path):
+        return [reading.document for reading in _readings(path)]
+    name = _files.guess(path)
+    if name is None:
+        choices = ", ".join([f"a folder of {_files.BRAT} files", *_files.names()])
+        raise FormatError(str(path), None, f"cannot tell its format (known: {choices})")
+    file_format = _files.load(name)
+    options = _files.sniff_options(path, file_format)
+    return list(_files.name_documents(_files.read(path, file_format, options), path.stem))
+
+
+def num_problems(path: Path) -> int:
+    """Return how many problems brat files have, lines that are not scored; 0 for other formats."""
+    if not _is_brat(path):
+        return 0
+    return sum(len(reading.problems) for reading in _readings(path))
+
+
+def _is_brat(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".ann"
+
+
+def _readings(path: Path) -> Iterable[Reading]:
+    """Read a folder of brat files, or one .ann."""
+    return folder.read_all(path) if path.is_dir() else [load(path.with_suffix(".txt"))]
 
 
 def sides(gold: Path, predicted: Path) -> tuple[list[Document], list[Document]]:

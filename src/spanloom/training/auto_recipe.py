@@ -57,10 +57,11 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A recipe, and notes on the data by the recipe's keys."""
+    """A recipe, notes on the data by the recipe's keys, and how many problems its files have."""
 
     recipe: Recipe
     notes: dict[Keys, str]
+    num_problems: int = 0
 
     def lines(self) -> list[str]:
         """Return a line a task: its kind, why, and what there is to learn from."""
@@ -82,7 +83,8 @@ def propose_recipe(
     """
     splits = folder.splits(path, encoding)
     split = "train" if "train" in splits else next(iter(splits))
-    documents = folder.read(path, split, encoding=encoding).documents
+    corpus = folder.read(path, split, encoding=encoding)
+    documents = corpus.documents
     layers = _samples(path, documents, kinds)
     word_splits = {"tokenizer": words(documents), "sentence_splitter": sentences(documents)}
     tokenizer = word_tokenizer(word_splits["tokenizer"], word_splits["sentence_splitter"])
@@ -111,7 +113,8 @@ def propose_recipe(
         "encoding": encoding,
         "stages": [stage],
     }
-    return Proposal(recipes.loads(yaml.dump(raw), f"recipe for {path}"), notes)
+    recipe = recipes.loads(yaml.dump(raw), f"recipe for {path}")
+    return Proposal(recipe, notes, len(corpus.problems))
 
 
 def _samples(
