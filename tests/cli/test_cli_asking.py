@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from spanloom.annotation import text_pairs
 from spanloom.annotation.choices import Choices
+from spanloom.annotation.queries import answer_layer
 from spanloom.annotation.text_pairs import join_texts
+from spanloom.annotation_ids import IdGenerator
+from spanloom.cli.asking import Asked, format_replies
 from spanloom.config import recipe as recipes
 from spanloom.document import Document, Query
 from spanloom.errors import DataError
@@ -64,6 +68,32 @@ def test_a_question_is_answered_with_score_and_place(spanloom, folder, model):
         ((start, end),) = answer.fragments
         assert TEXT[start:end] == answer.text
         assert line == f"Who saw Tom?  {answer.text}  {answer.score:.2f}  {start}..{end}"
+
+
+def test_a_file_of_text_has_the_same_lines(spanloom, folder, tmp_path):
+    options = ("-m", folder, "--precision", "fp32", "--question", "Who?", "--question", "Where?")
+    printed = spanloom("annotate", TEXT, *options).stdout
+    assert spanloom("annotate", TEXT, *options, "-o", tmp_path / "x.txt").exit_code == 0
+    assert (tmp_path / "x.txt").read_text(encoding="utf-8") == printed
+
+
+def test_replies_are_one_line_and_without_codes_of_terminals():
+    text = "red\x1b[31m\nTom"
+    found = [("Q1", ((0, len(text)),), 0.5)]
+    layer = answer_layer("main", found, IdGenerator(()))
+    document = Document(text, (layer,), "d", queries=(Query("Q1", "Who\n?"),))
+    (reply,) = format_replies([document], ["main"], Asked(("Who\n?",)))
+    assert reply.count("\n") == 2
+    assert "\x1b" not in reply
+
+
+def test_large_numbers_are_told_with_all_digits():
+    document = Document("a", (), "d")
+    new_id = document.id_generator()
+    layer = text_pairs.classify(document, "main", "number", 2000007.5, new_id)
+    asked = Asked(choices=Choices(bounds=(2e6, 2000010.0)))
+    (reply,) = format_replies([document.with_layer(layer)], ["main"], asked)
+    assert reply.split("\n")[1].split("  ")[0] == "2000007.5"
 
 
 def test_several_questions_have_a_line_each(spanloom, folder):

@@ -298,13 +298,19 @@ def test_choices_are_the_text_and_the_document_is_the_prompt(text, limit):
 @settings(max_examples=40)
 @given(first=TEXTS, second=TEXTS, limit=st.integers(8, 60))
 def test_the_first_part_stands_before_the_choices(first, second, limit):
-    whole, instances = _units(ChoiceReader(CHOICES), join_texts("two", first, second), limit)
+    reader = ChoiceReader(CHOICES)
+    whole, instances = _units(reader, join_texts("two", first, second), limit)
     (a, b), (c, d) = whole.text_pair
+    is_cut = reader.count_shortened(whole, limit, cutter) == 1
     assert sum((instance.prompt.tokens for instance in instances), ()) == whole.tokens[c:d]
     for instance in instances:
-        assert instance.tokens[: b - a] == whole.tokens[a:b] == tuple(first.split())
-        assert instance.words == whole.words[a:b]
+        size = len(instance.words)
+        assert instance.words == whole.words[a : a + size]
+        assert instance.tokens[:size] == whole.tokens[a : a + size]
+        assert (size < b - a) is is_cut
         assert [" ".join(instance.tokens[a:b]) for a, b in instance.choices] == list(CHOICES)
+    if limit >= 40:
+        assert _fits(instances, limit)  # every word of the first text meets all choices
 
 
 @pytest.mark.parametrize("shape", [TextReader(), QuestionReader(), ChoiceReader(("yes", "no"))])

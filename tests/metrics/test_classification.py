@@ -120,6 +120,7 @@ def test_numbers_that_are_missing_are_counted():
     assert (report.missing, len(report.pairs), report.pearson) == (1, 2, pytest.approx(1))
     assert report.to_json()["documents"] == 3
     assert "3 documents, 1 without a prediction" in report.to_table()
+    assert report.metrics() == pytest.approx({"pearson": 2 / 3, "spearman": 2 / 3})  # missed
 
 
 def test_what_nothing_is_said_of_is_not_scored():

@@ -248,6 +248,19 @@ test("what the model can be asked has its fields, else the command that trains o
   assert.equal(askingOf([], []).getElementById("train").textContent, "spanloom train recipe");
 });
 
+test("a task that learnt from single texts is asked before one that learnt from pairs", async () => {
+  const [kind, answer] = [LABELS.kind, { label: "warm", value: null, score: 1 }];
+  const pairs = { name: "pairs", kind, endpoints: ["/v1/classify"] };
+  const single = { name: "single", kind, endpoints: ["/v1/annotate", "/v1/classify"] };
+  for (const [tasks, asked] of [
+    [[pairs, single], "single"],
+    [[pairs], "pairs"],
+  ]) {
+    const { ask } = askingOf([[200, { classifications: [{ [asked]: answer }] }]], tasks);
+    assert.deepEqual((await ask(LABELS, "Ada", "warm, cold"))[2].tasks, [asked]);
+  }
+});
+
 test("an answer is highlighted in the text, with its score", async () => {
   const answer = { text: "Bob", fragments: [[8, 11]], score: 0.251 };
   const reply = { answers: [{ question: "Who?", answers: { question: answer } }] };

@@ -162,6 +162,14 @@ def test_a_query_whose_answers_words_cannot_express_teaches_nothing():
     assert "2 documents, 2 queries to learn from (1 without an answer), 1 more" in line
 
 
+def test_numbers_outside_of_the_scale_are_told():
+    documents = [told(asking([]), "n", value) for value in (-2.0, 0.0, 4.0, 9.5)]
+    task = make(NUMBER, documents, min=0, max=4, step=2)
+    train = list(zip(documents, cuts(documents), strict=True))
+    *_, line = task.coverage_notes(train, [], {})
+    assert line.endswith("numbers of train outside of 0 to 4, learnt as the nearest: 2")
+
+
 def test_an_answer_outside_a_unit_is_no_answer_there():
     document = asking(["London"], ["Ada"])
     task = make(QUESTION, [document])

@@ -67,6 +67,9 @@ def test_the_split_of_a_corpus_by_itself_stays():
 
 def test_normalized_texts_are_letters_and_digits():
     assert list(normalized_texts(Document("A `` b-c'' 5 ."))) == ["abc5"]
+    assert list(normalized_texts(Document("कि – “É” ß_"))) == [
+        "किéß"
+    ]  # vowel signs tell words apart
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ class NumberScale:
         return max(_DIGITS, 2 - math.floor(math.log10(self.step)))
 
     def nearest(self, value: float) -> int:
-        """Return the index of the nearest number."""
+        """Return the index of the nearest number, of two equally near ones the even index."""
         return min(len(self) - 1, max(0, round((value - self.low) / self.step)))
 
 

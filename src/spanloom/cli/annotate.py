@@ -11,7 +11,7 @@ import typer
 from spanloom import plugins
 from spanloom.cli import in_place as adding
 from spanloom.cli.annotator import AnnotationSpec, Annotator
-from spanloom.cli.asking import Asked, format_replies
+from spanloom.cli.asking import format_replies
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
 from spanloom.cli.inputs import PipedForm, PipedLines, collect, parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
@@ -28,7 +28,6 @@ from spanloom.cli.outputs import (
 )
 from spanloom.cli.stores import is_url
 from spanloom.cli.worker_count import default_workers
-from spanloom.document import Document
 
 if TYPE_CHECKING:
     from spanloom.cli.endpoints import Endpoints
@@ -191,7 +190,8 @@ def _annotate_to_stdout(options: AnnotateOptions, spec: AnnotationSpec, source: 
         predicted = ProgressLog(documents.size).watch(predicted, lambda: documents.position)
     asked = spec.parse_asked()
     if asked is not None and spec.to == TEXT:
-        _write_replies(predicted, annotator.asked_layers(), asked)
+        for reply in format_replies(predicted, list(annotator.labels()), asked):
+            write_stdout(reply, end="")
     else:
         title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})
         write(predicted, spec.to, None, title=title, writer_options=writer_options, shown=shown)
@@ -222,6 +222,7 @@ def _annotate_into(
         source if isinstance(source, Path) else None,
         is_corpus=folder is not None,
         destination=endpoints.destination,
+        asked=spec.parse_asked(),
     )
     annotate_into(_executor(options, spec, shards), shards, job)
     return shards
@@ -293,12 +294,6 @@ def _executor(
     if size == 1:
         return InProcess(make_answerer(spec))
     return LocalWorkers(size, worker_command(spec))
-
-
-def _write_replies(predicted: Iterable[Document], layers: Sequence[str], asked: Asked) -> None:
-    """Print what was asked about each document."""
-    for document in predicted:
-        write_stdout(f"# {document.name}\n{format_replies(document, layers, asked)}", end="")
 
 
 def _names(option: str | None) -> list[str] | None:

@@ -134,10 +134,6 @@ class Annotator:
                 known += of_task.get(kind, ())
         return of_layers
 
-    def asked_layers(self) -> list[str]:
-        """Return the layers with the answers to what was asked."""
-        return [self.model.layers[name] for name in self.names or ()]
-
     def begin(self, stretch: Sequence[Document]) -> None:
         """Log what is to be known of the first documents: language, and tasks that are left out."""
         from spanloom.model.missing_inputs import describe, unmet

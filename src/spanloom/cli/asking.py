@@ -89,7 +89,15 @@ def _choices(option: str, value: str, parse: Callable[[str], Choices]) -> Choice
         raise WrongUse(f'{option}: {error} (as in {option} "{example}")') from error
 
 
-def format_replies(document: Document, layers: Sequence[str], asked: Asked) -> str:
+def format_replies(
+    documents: Iterable[Document], layers: Sequence[str], asked: Asked
+) -> Iterator[str]:
+    """Yield what was asked about each document, below its name."""
+    for document in documents:
+        yield f"# {document.name}\n{_replies(document, layers, asked)}"
+
+
+def _replies(document: Document, layers: Sequence[str], asked: Asked) -> str:
     """Return a line per answer or choice: what, how sure, and where it stands.
 
     Where several tasks reply, each line begins with its layer.
@@ -106,22 +114,25 @@ def format_replies(document: Document, layers: Sequence[str], asked: Asked) -> s
 def _answers_of(document: Document, layer: str) -> Iterator[tuple[str, ...]]:
     """Yield each question with its answer, its score and where it stands."""
     from spanloom.model.asking import read_answers
+    from spanloom.viewer.text_width import visible
 
     for answer in read_answers(document, layer):
         places = " ".join(f"{start}..{end}" for start, end in answer.fragments)
-        yield answer.question, answer.text or "no answer", _score(answer.score), places
+        text = visible(answer.text) if answer.text else "no answer"
+        yield visible(answer.question), text, _score(answer.score), places
 
 
 def _choices_of(document: Document, layer: str) -> Iterator[tuple[str, ...]]:
     """Yield the label or number that was chosen, with its score."""
     from spanloom.model.asking import read_choice
+    from spanloom.viewer.text_width import visible
 
     choice = read_choice(document, layer)
     if choice is None:
         yield ("nothing",)
         return
-    value = choice.label if choice.value is None else f"{choice.value:g}"
-    yield value, _score(choice.score)
+    value = choice.label if choice.value is None else f"{choice.value:.12g}"
+    yield visible(value), _score(choice.score)
 
 
 def _score(score: float | None) -> str:

@@ -6,9 +6,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spanloom.atomic_io import write_chunks
+from spanloom.cli.asking import Asked, format_replies
 from spanloom.cli.console import log
 from spanloom.cli.destination import Destination, LocalDestination
-from spanloom.cli.outputs import BRAT, JSON, PARQUET, ZIPPED, ShownLayers, configure, write
+from spanloom.cli.outputs import (
+    BRAT,
+    JSON,
+    PARQUET,
+    TEXT,
+    ZIPPED,
+    ShownLayers,
+    configure,
+    write,
+)
 from spanloom.formats import jsonl
 from spanloom.interchange.parquet import parquet_chunks
 from spanloom.progress import Work
@@ -23,7 +33,8 @@ class OutputJob:
 
     ``again`` is the line that goes on; ``source`` is the path of the documents, if they have one;
     ``is_corpus``: OUT is a folder of shards; ``destination`` is where files go when they are done.
-    ``labels`` are those that layers may have, for the annotation.conf of brat files.
+    ``labels`` are those that the predicted layers may have, for the annotation.conf of brat files;
+    ``asked`` is what text replies to.
     """
 
     to: str
@@ -37,6 +48,7 @@ class OutputJob:
     is_corpus: bool = False
     destination: Destination = LocalDestination()
     labels: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    asked: Asked | None = None
 
 
 def write_finished(under_way: Work, output: OutputJob, *, is_logged: bool) -> None:
@@ -67,6 +79,11 @@ def _write_documents(finished: Path, output: OutputJob) -> None:
     documents = jsonl.read(finished)
     if output.to == BRAT:
         configure(documents, output.out, output.source, output.labels)
+        return
+    if output.to == TEXT and output.asked is not None:
+        replies = format_replies(documents, list(output.labels), output.asked)
+        write_chunks(output.out, (reply.encode(errors="backslashreplace") for reply in replies))
+        log(f"written to {output.out}")
         return
     write(
         documents,

@@ -116,7 +116,9 @@ class BlockReader:
         corpus = TextCorpus.of_tokenized([tokens], [()])
         yield from cut_blocks(corpus, limits.window)
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
         """Return 0."""
         return 0
 

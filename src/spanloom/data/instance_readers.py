@@ -39,8 +39,10 @@ class DocumentReader(Protocol):
     ) -> Iterator[Instance]:
         """Yield the instances of a document; ``document`` is its index."""
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
-        """Return the number of prompts that are truncated to leave room for a text."""
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
+        """Return the number of prompts or first texts truncated to leave room for a text."""
 
 
 @runtime_checkable
@@ -106,7 +108,9 @@ class SentenceReader:
         """Yield instances of whole sentences."""
         return build_instances(document, tokens, limits)
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
         """Return 0."""
         return 0
 
@@ -135,7 +139,9 @@ class SegmentReader:
         own = replace(limits, window=segment, instance=instance, rng=None)
         return build_instances(document, tokens, own)
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
         """Return 0."""
         return 0
 
@@ -158,7 +164,9 @@ class TextReader:
         instance = _build_text_instance(document, text, prompt, limits)
         yield replace(instance, first_word=c, wants_cls=True)
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
         """Return 1 if the first of two texts is too long."""
         (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, 0))
         return int(num_pieces(tokens.pieces[a:b]) > _room(window, tokens.pieces[c:d]))
@@ -192,7 +200,9 @@ class QuestionReader:
             instance = _append(instance, ending) if ending.tokens else instance
             yield replace(instance, wants_cls=True, query=index)
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
         """Return the number of queries that are too long."""
         room = _room(window, tokens.pieces)
         return sum(num_pieces(query.pieces) > room for query in tokens.queries)
@@ -204,10 +214,11 @@ class ChoiceReader:
 
     The document is the prompt; of two texts, the first precedes the choices and the second is the
     prompt, or both are where ``join_texts``. A prompt that is too long for a window is split into
-    several instances. ``wording`` is the text of all choices, in which each is looked up as a
-    phrase; "" for the choices one after the other. The prompt is read before the choices, or after
-    them where ``source_first``. ``other_orders`` are further orders of the choices, each with its
-    wording: a document has instances for these, too, as where a choice stands has a say in it.
+    several instances, a first text is truncated. ``wording`` is the text of all choices, in which
+    each is looked up as a phrase; "" for the choices one after the other. The prompt is read before
+    the choices, or after them where ``source_first``. ``other_orders`` are further orders of the
+    choices, each with its wording: a document has instances for these, too, as where a choice
+    stands has a say in it.
     """
 
     choices: tuple[str, ...]
@@ -227,6 +238,11 @@ class ChoiceReader:
         for wording, choices in self._placed_choices(tokenize_prompt):
             yield from self._instances(document, tokens, limits, wording, choices)
 
+    def _parts(self, tokens: TokenizedDocument) -> tuple[Bounds, Bounds]:
+        """Return the words that precede the choices, and those of the prompt."""
+        first, second = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
+        return ((0, 0), (first[0], second[1])) if self.join_texts else (first, second)
+
     def _placed_choices(
         self, tokenize_prompt: PromptTokenizer
     ) -> Iterator[tuple[Prompt, tuple[Bounds, ...]]]:
@@ -245,12 +261,13 @@ class ChoiceReader:
         choices: Sequence[Bounds],
     ) -> Iterator[Instance]:
         """Yield an instance for each part of the prompt."""
-        (a, b), (c, d) = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
-        if self.join_texts:
-            a, b, c = 0, 0, a if tokens.text_pair else c
+        (a, b), (c, d) = self._parts(tokens)
+        before = _room_before(wording.pieces, tokens.pieces[c:d], limits.window)
+        first_text = _truncate(Prompt(tokens.tokens[a:b], tokens.pieces[a:b]), before)
+        b = a + len(first_text.tokens)
         bounds = tuple((b - a + start, b - a + end) for start, end in choices)
-        text = (*tokens.tokens[a:b], *wording.tokens)
-        pieces = (*tokens.pieces[a:b], *wording.pieces)
+        text = (*first_text.tokens, *wording.tokens)
+        pieces = (*first_text.pieces, *wording.pieces)
         room = max(1, _room(limits.window, pieces))
         for first, last in pack(list(map(len, tokens.pieces[c:d])), room) or [(0, 0)]:
             part = slice(c + first, c + last)
@@ -276,9 +293,14 @@ class ChoiceReader:
                 corpus=tokens.corpus,
             )
 
-    def count_shortened(self, tokens: TokenizedDocument, window: int) -> int:
-        """Return 0: a prompt that is too long makes several instances."""
-        return 0
+    def count_shortened(
+        self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
+    ) -> int:
+        """Return 1 if the first of two texts is too long for the choices and half a window."""
+        (a, b), (c, d) = self._parts(tokens)
+        wordings = [wording for wording, _ in self._placed_choices(tokenize_prompt)]
+        rooms = (_room_before(words.pieces, tokens.pieces[c:d], window) for words in wordings)
+        return int(num_pieces(tokens.pieces[a:b]) > min(rooms))
 
     def check(self, tokenize_prompt: PromptTokenizer) -> None:
         """Raise ``ValueError`` for choices that the encoder reads alike, or that are not found."""
@@ -352,6 +374,15 @@ def _truncate(prompt: Prompt, room: int) -> Prompt:
 def _room(window: int, text: Pieces) -> int:
     """Return how many pieces of a prompt fit into a window with a text; at least half of it."""
     return max(window // 2, window - num_pieces(text) - _SEPARATORS)
+
+
+def _room_before(choices: Pieces, prompt: Pieces, window: int) -> int:
+    """Return how many pieces of a text fit into a window before choices and a prompt.
+
+    The prompt has half of the window at most: a longer one is read in parts.
+    """
+    part_of_prompt = min(num_pieces(prompt), window // 2)
+    return max(0, window - part_of_prompt - _SEPARATORS - num_pieces(choices))
 
 
 def _concatenate(first: Prompt, second: Prompt) -> Prompt:

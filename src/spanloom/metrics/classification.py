@@ -175,8 +175,8 @@ class ClassificationReport:
 class RegressionReport:
     """The scores of one layer of numbers: one pair per text, gold and predicted.
 
-    ``missing`` is the number of texts without a prediction, which the scores leave out;
-    ``not_annotated`` that of gold documents without a number.
+    ``missing`` is the number of texts without a prediction, which the correlations leave out and
+    ``metrics`` counts; ``not_annotated`` is that of gold documents without a number.
     """
 
     layer: str
@@ -210,14 +210,15 @@ class RegressionReport:
         return {} if self.missing else {"pearson": numbers_per_document(self.pairs)}
 
     def metrics(self) -> dict[str, float]:
-        """Return both correlations as numbers from 0 to 1.
+        """Return both correlations as numbers from 0 to 1, times the share of predicted texts.
 
-        One below 0 becomes 0; an undefined one is 1 if every number is right, else 0.
+        A correlation below 0 becomes 0; an undefined one is 1 if every number is right, else 0.
         """
-        all_right = bool(self.pairs) and not self.missing and all(a == b for a, b in self.pairs)
+        all_right = bool(self.pairs) and all(a == b for a, b in self.pairs)
         correlations = {"pearson": self.pearson, "spearman": self.spearman}
+        share = len(self.pairs) / max(1, len(self.pairs) + self.missing)
         return {
-            name: float(all_right) if math.isnan(value) else min(1.0, max(0.0, value))
+            name: share * (float(all_right) if math.isnan(value) else min(1.0, max(0.0, value)))
             for name, value in correlations.items()
         }
 

@@ -274,7 +274,7 @@ class Model:
         for document in stretch:
             tokens = self.tokenize(document)
             readers = (self.tasks[name].reader for name in names)
-            log_shortened(document, tokens, readers, self.recipe.window)
+            log_shortened(document, tokens, readers, self.recipe.window, self.tokenize_prompt)
             open_documents.append(_OpenDocument(document, tokens, {name: [] for name in names}))
         return open_documents
 

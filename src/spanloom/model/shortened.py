@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable
 
-from spanloom.data.instance_readers import InstanceReader
+from spanloom.data.instance_readers import InstanceReader, PromptTokenizer
 from spanloom.data.instances import MAX_WORD_CHARACTERS, MAX_WORD_PIECES, TokenizedDocument
 from spanloom.document import Document
 from spanloom.long_sentences import LONGEST
@@ -12,7 +12,11 @@ _LOG = logging.getLogger("spanloom.model")  # writes to stderr unless a program 
 
 
 def log_shortened(
-    document: Document, tokens: TokenizedDocument, readers: Iterable[InstanceReader], window: int
+    document: Document,
+    tokens: TokenizedDocument,
+    readers: Iterable[InstanceReader],
+    window: int,
+    tokenize_prompt: PromptTokenizer,
 ) -> None:
     """Log one line about a document that is read in parts, or not to its end."""
     notes = []
@@ -27,7 +31,8 @@ def log_shortened(
         what = f"words of over {MAX_WORD_CHARACTERS:,} characters or {MAX_WORD_PIECES} pieces"
         notes.append(f"{what}, of which the first are read: {tokens.num_clipped_words}")
     num_cropped = sum(
-        shape.count_shortened(tokens, window) for shape in {reader.reader for reader in readers}
+        shape.count_shortened(tokens, window, tokenize_prompt)
+        for shape in {reader.reader for reader in readers}
     )
     if num_cropped:
         notes.append(

@@ -4,7 +4,9 @@ The numbers of the scale are written as choices (section 3, table 1: ``0.0 0.25 
 nearest to the gold number is right.
 """
 
+import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -19,13 +21,14 @@ from spanloom.document import MAIN, Attribute, Document, Layer, Relation, Span
 from spanloom.errors import DataError
 from spanloom.metrics.classification import RegressionReport, score_values
 from spanloom.tasks._base import Metrics, TaskSetup, TaskType, TrainDocuments
-from spanloom.tasks._classification import has_text_pairs
+from spanloom.tasks._classification import LabelGold, has_text_pairs
 from spanloom.tasks._span_extraction import (
     FAMILY,
     ExtractiveChoiceTask,
     SelectionOptions,
     merge_vocabularies,
 )
+from spanloom.tokenization import Bounds
 
 _DEFAULT_LABEL = "value"  # of numbers, where train has none
 
@@ -76,6 +79,11 @@ class NumberOptions(SelectionOptions):
     def _check_order(self) -> "NumberOptions":
         if self.min is not None and self.max is not None and self.min >= self.max:
             raise ValueError(f"expected min below max, got min {self.min} and max {self.max}")
+        if self.min is not None and self.max is not None and self.step is not None:
+            top = NumberScale(self.min, self.max, self.step).values[-1]
+            if not math.isclose(top, self.max, abs_tol=1e-9 * self.step):
+                got = f"got {self.step:g}, which ends at {top:g}"
+                raise ValueError(f"expected a step that leads from min to max, {got}")
         if self.buckets is not None and (self.min is None or self.max is None or self.step):
             raise ValueError("expected min and max, and no step, beside buckets")
         return self
@@ -117,6 +125,22 @@ class ExtractiveRegressionTask(ExtractiveChoiceTask):
         expected = float(probs @ np.array(self.scale.values))
         prob = float(probs[self.scale.nearest(expected)])
         return Classification(self.label, round(expected, self.scale.digits)), prob
+
+    def coverage_notes(
+        self,
+        train: TrainDocuments,
+        full_sentences: Sequence[Sequence[Bounds]],
+        gold: Mapping[int, LabelGold],
+    ) -> list[str]:
+        """Report what can be learnt, and how many numbers of train are outside of the scale."""
+        lines = ExtractiveChoiceTask.coverage_notes(self, train, full_sentences, gold)
+        low, high = self.scale.values[0], self.scale.values[-1]
+        classifications = (classification_of(document, self.layer) for document, _ in train)
+        numbers = [c.value for c in classifications if c is not None and c.value is not None]
+        if num_outside := sum(not low <= number <= high for number in numbers):
+            outside = f"numbers of train outside of {low:g} to {high:g}, learnt as the nearest"
+            lines.append(f"{self.name}: {outside}: {num_outside}")
+        return lines
 
     def with_range(self, low: float, high: float) -> "ExtractiveRegressionTask":
         """Return the task with the numbers of another range, in the steps of train where they fit.

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from unicodedata import category
 
 from spanloom.annotation.text_pairs import text_pair
 from spanloom.document import Document
@@ -19,7 +20,7 @@ from spanloom.tokenization import WordTokenizer, given_words, word_tokenizer
 
 MIN_SENTENCE_WORDS = 8  # of a sentence that is only part of a text; shorter ones occur anywhere
 _BRACKETS = re.compile("-[lr][rsc]b-")  # as treebanks write them
-_MARKS = re.compile(r"[\W_]+")
+_SIGNS = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,17 @@ def normalized_texts(document: Document) -> Iterator[str]:
     parts = [document.text[part.start : part.end] for part in pair] or [document.text]
     seen = {""}
     for text in (*parts, *_sentences(document)):
-        normalized = _MARKS.sub("", _BRACKETS.sub(" ", text.lower()))
+        normalized = _letters(_BRACKETS.sub(" ", text.lower()))
         if normalized not in seen:
             seen.add(normalized)
             yield normalized
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, with the marks that some scripts have on them."""
+    if text.isascii():
+        return _SIGNS.sub("", text)
+    return "".join(char for char in text if char.isalnum() or category(char).startswith("M"))
 
 
 def _sentences(document: Document) -> Iterator[str]:

@@ -39,14 +39,17 @@ export const QUERIES = [
 ];
 
 /**
- * Return the name of the first task that answers a query, null where there is none.
+ * Return the name of the first task that answers a query, null where there is none. One that learnt
+ * from single texts is preferred to one that learnt from pairs.
  * @param {object} model  As GET /v1/model tells it.
  * @param {Query} query
  * @returns {?string}
  */
 export function taskFor(model, { address, kind }) {
   const fits = (task) => task.kind === kind && task.endpoints.includes(address);
-  return model.tasks.find(fits)?.name ?? null;
+  const able = model.tasks.filter(fits);
+  const single = able.find((task) => task.endpoints.includes("/v1/annotate"));
+  return (single ?? able[0])?.name ?? null;
 }
 
 function questionOf([question]) {
