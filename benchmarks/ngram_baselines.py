@@ -1,6 +1,7 @@
 """The loss of n-gram models on masked pieces: what a masked language model has to beat.
 
     python benchmarks/ngram_baselines.py recipes/pretraining/tiny.yaml [--trigram] [--json FILE]
+    python benchmarks/ngram_baselines.py RECIPE --tasks spans-sbo spans
 
 The text, the dev documents and the masks are those that ``spanloom pretrain`` evaluates with. The
 bigram knows the true left neighbour of each masked piece, the trigram the true two. Both are
@@ -23,6 +24,7 @@ from spanloom.data.collate import collate
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.model.model import Model
 from spanloom.model.plan import resolve
+from spanloom.studies.job import subset
 from spanloom.tasks.masked_lm import MaskedLMTask
 from spanloom.training.prepare import PreparedData
 from spanloom.training.train import new_model
@@ -127,11 +129,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("recipe", type=Path)
     parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--tasks", nargs="+", help="of a recipe that has others, too")
     parser.add_argument("--trigram", action="store_true", help="takes more memory")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    plan = resolve(recipes.load(options.recipe, options.settings), options.recipe.parent)
-    model, prepared = new_model(plan, "cpu")
+    recipe = recipes.load(options.recipe, options.settings)
+    if options.tasks:
+        recipe = subset(recipes.to_plain(recipe), options.tasks, (), options.recipe.name)
+    model, prepared = new_model(resolve(recipe, options.recipe.parent), "cpu")
     orders = (1, 2, 3) if options.trigram else (1, 2)
     names = ("unigram", "bigram", "trigram")
     results: dict[str, dict[str, float]] = {}
