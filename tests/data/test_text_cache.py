@@ -98,6 +98,33 @@ def test_a_compressed_line_has_a_bound(tmp_path, monkeypatch):
         list(raw_text.stream([tmp_path]))
 
 
+def test_a_very_long_line_is_read_in_parts_that_end_with_a_word(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw_text, "_MAX_LINE", 9)
+    monkeypatch.setattr(raw_text, "_MAX_CHARACTERS", 20)
+    words = [f"word{row}" for row in range(9)]
+    (tmp_path / "a.txt").write_text(" ".join(words) + " " + "x" * 12)
+    documents = list(raw_text.stream([tmp_path]))
+    assert len(documents) > 2
+    assert {document.name for document in documents} == {"a:1"}
+    text = " ".join(document.text for document in documents).split()
+    assert text == [*words, "x" * 9, "xxx"]
+
+
+def test_a_folder_whose_name_has_the_word_of_a_split_is_text_like_all_others(tmp_path):
+    for name in ("training manuals", "novels"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text("Ada\n")
+    assert raw_text.is_raw_text(tmp_path)
+    novels = tmp_path / "novels"
+    (novels / "notes.jsonl").write_text("")
+    with pytest.raises(DataError, match=r"documents alone, got a\.txt and notes\.jsonl"):
+        raw_text.check_alone(novels)
+    for name in ("train", "dev"):
+        (tmp_path / "split" / name).mkdir(parents=True)
+        (tmp_path / "split" / name / "a.txt").write_text("Ada\n")
+    assert not raw_text.is_raw_text(tmp_path / "split")
+
+
 def test_documents_in_several_parts_have_one_number(tmp_path, monkeypatch):
     """A long one is divided, wherever its last part ends: the next one has the next number."""
     monkeypatch.setattr(raw_text, "_MAX_CHARACTERS", 9)

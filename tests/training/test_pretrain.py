@@ -5,6 +5,7 @@ import importlib
 import json
 import math
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,7 +31,7 @@ from spanloom.config import recipe as recipes
 from spanloom.data.collate import collate
 from spanloom.document import Document, Layer, Span
 from spanloom.embedders import transformer
-from spanloom.errors import DataError, RecipeError, TrainingError
+from spanloom.errors import DataError, ModelError, RecipeError, StorageError, TrainingError
 from spanloom.formats import jsonl
 from spanloom.model import serialization
 from spanloom.model.evaluation import evaluate_task
@@ -177,6 +178,9 @@ def test_transformers_and_our_trunk_read_the_same_vectors(bench, encoder):
     theirs = tokenizer(words, is_split_into_words=True, return_tensors="pt")
     ours = [piece for word in model.subword_tokenizer(words) for piece in word]
     assert theirs["input_ids"][0, 1:-1].tolist() == ours
+    assert (
+        tokenizer.model_max_length == AutoModel.from_pretrained(out).config.max_position_embeddings
+    )
     pair = tokenizer("add buffer", "mix")
     assert [*pair] == ["input_ids", "token_type_ids", "attention_mask"]
     loaded = AutoModel.from_pretrained(out).eval()
@@ -459,6 +463,29 @@ def test_other_tasks_and_other_trunks_are_refused(bench):
         pretrain.check(plan(bench, trunk={"casing_embeddings": True}))
     with pytest.raises(RecipeError, match="mask_layer"):
         plan(bench, text={**TEXT, "masking": "layer"})
+
+
+def test_an_encoder_without_a_vocabulary_or_a_mask_piece_is_refused(bench, tmp_path):
+    shutil.copytree(bench / "encoder", tmp_path / "bare")
+    for file in (tmp_path / "bare").glob("*token*"):
+        file.unlink()
+    with pytest.raises(ModelError, match="has no vocabulary; spanloom pretrain --vocab-size N"):
+        new_model(plan(bench, trunk={"transformer": str(tmp_path / "bare"), "init": "random"}))
+    model, prepared = new_model(plan(bench), "cpu")
+    pieces = replace(model.subword_tokenizer, mask=model.subword_tokenizer.unknown)
+    with pytest.raises(TrainingError, match="expected a tokenizer with a mask piece"):
+        model.tasks["text"].mask_inputs(None, [], pieces, 0)
+
+
+def test_what_lies_at_its_place_is_told_and_a_place_needs_a_name(bench, encoder, monkeypatch):
+    out, *_ = encoder
+    monkeypatch.setattr(pretrain, "train", lambda *_args, **_options: 1 / 0)
+    lines = []
+    with pytest.raises(ZeroDivisionError):
+        pretrain.pretrain(plan(bench), out, lines.append)
+    assert "which is replaced when this run ends" in lines[0]
+    with pytest.raises(StorageError, match="expected the name of a folder"):
+        run_folder(Path("."))
 
 
 def test_raw_text_beside_documents_is_told_with_both_names(bench):

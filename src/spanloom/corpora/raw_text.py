@@ -23,19 +23,40 @@ from spanloom.formats import jsonl
 SUFFIXES = (".txt", ".txt.gz")
 _LINES = f".{files.LINES}"
 _MAX_CHARACTERS = 1_000_000  # of a document in memory; a longer one is read as several
+_MAX_LINE = 100_000  # characters of a paragraph; a longer line is read as several
 _EXCLUDED = re.compile(r"(?P<file>[^:]+)(:(?P<first>\d+)(-(?P<last>\d+))?)?")
 
 
 def is_raw_text(path: Path) -> bool:
-    """Whether a path is read as a stream: raw text without splits, or one file of JSON lines."""
+    """Whether a path is read as a stream: raw text without splits, or one file of JSON lines.
+
+    Splits are both train and dev: a folder of manuals for training is no split.
+    """
     if path.is_file():
         return path.name.endswith((*SUFFIXES, _LINES))
-    if not path.is_dir() or find(path):
+    if not path.is_dir() or {"train", "dev"} <= find(path).keys():
         return False
+    texts, others = _texts_and_others(path)
+    return bool(texts) and not others
+
+
+def check_alone(path: Path) -> None:
+    """Raise ``DataError`` for a folder of raw text and JSON lines, of which one is left out."""
+    if not path.is_dir() or {"train", "dev"} <= find(path).keys():
+        return
+    texts, others = _texts_and_others(path)
+    if texts and others and all(name.endswith(_LINES) for name in others):
+        both = f"{min(texts)} and {min(others)}"
+        raise DataError(f"{path}: expected raw text alone or documents alone, got {both}")
+
+
+def _texts_and_others(path: Path) -> tuple[list[str], list[str]]:
+    """Return the names of a folder's files that are called as raw text, and as documents."""
     names = [file.name for file in files.visible(path) if file.is_file()]
-    annotated = (*files.ANNOTATED, _LINES)
-    return any(name.endswith(SUFFIXES) for name in names) and not any(
-        name.endswith(annotated) for name in names
+    documents = (*files.ANNOTATED, _LINES)
+    return (
+        [name for name in names if name.endswith(SUFFIXES)],
+        [name for name in names if name.endswith(documents)],
     )
 
 
@@ -111,7 +132,7 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
         return
     number, paragraphs, size = 1, list[str](), 0
     is_open = False  # whether the document with this number has begun
-    for line in map(str.strip, text_lines(file)):
+    for line in map(str.strip, _parts_of_lines(file)):
         if line:
             paragraphs.append(line)
             size += len(line) + 1
@@ -123,6 +144,16 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
             number, is_open = number + 1, False
     if paragraphs:
         yield number, Document("\n".join(paragraphs), name=f"{stem(file)}:{number}")
+
+
+def _parts_of_lines(file: Path) -> Iterator[str]:
+    """Yield the lines of a text, of a very long line several parts."""
+    for line in text_lines(file):
+        while len(line) > _MAX_LINE:
+            cut = line.rfind(" ", 0, _MAX_LINE) + 1 or _MAX_LINE
+            yield line[:cut]
+            line = line[cut:]
+        yield line
 
 
 def text_lines(file: Path) -> Iterator[str]:

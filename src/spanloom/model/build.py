@@ -117,7 +117,11 @@ def _embedding_table(size: int, dim: int) -> nn.Embedding:
 
 
 def load_tokenizer(folder: str) -> SubwordTokenizer:
-    """Load the tokenizer that lies beside an encoder; raises ``ModelError`` for a slow one."""
+    """Load the tokenizer that lies beside an encoder.
+
+    Raises ``ModelError`` for a slow one, and for one without words, as transformers makes it where
+    there is no file.
+    """
     from spanloom.embedders import _hub
 
     loaded = _hub.tokenizer(folder)
@@ -125,6 +129,9 @@ def load_tokenizer(folder: str) -> SubwordTokenizer:
     if not isinstance(fast, Tokenizer):
         raise ModelError(f"{folder}: needs a fast tokenizer (tokenizer.json), got a slow one")
     tokenizer_file.read(fast.to_str().encode(), folder)  # as when what is saved is loaded
+    if fast.get_vocab_size(with_added_tokens=True) <= len(set(loaded.all_special_ids)):
+        problem = "has no vocabulary; spanloom pretrain --vocab-size N makes one of the text"
+        raise ModelError(f"{folder}: {problem}")
     padding = loaded.pad_token_id if loaded.pad_token_id is not None else 0
     unknown = loaded.unk_token_id if loaded.unk_token_id is not None else padding
     mask = loaded.mask_token_id if loaded.mask_token_id is not None else unknown

@@ -199,8 +199,13 @@ class MaskedLMTask(LayerTask):
     ) -> MaskedBatch:
         """Mask some pieces of each instance; these follow from the instance and the seed alone.
 
-        Raises ``TrainingError`` where windows have no special pieces at their ends.
+        Raises ``TrainingError`` where windows have no special pieces at their ends, and for a
+        tokenizer without a piece that masks.
         """
+        if pieces.mask in (pieces.unknown, pieces.padding):
+            raise TrainingError(
+                f"task {self.name!r}: expected a tokenizer with a mask piece, as [MASK], got none"
+            )
         if not (pieces.prefix and pieces.suffix):
             raise TrainingError(
                 f"task {self.name!r}: expected a tokenizer that puts special pieces around a text, "

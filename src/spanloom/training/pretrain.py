@@ -40,7 +40,7 @@ from spanloom.training import masked_lm_weights, text_data, utilization
 from spanloom.training.checkpoint import Progress
 from spanloom.training.metrics_log import Log
 from spanloom.training.progress_line import LogIntervals
-from spanloom.training.train import refuse_foreign, run_folder, train
+from spanloom.training.train import refuse_foreign, replaced_note, run_folder, train
 
 WEIGHTS, CONFIG, RECORD = "model.safetensors", "config.json", "pretraining.json"
 _MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
@@ -61,7 +61,7 @@ class PretrainingResult:
 
     @property
     def losses(self) -> dict[str, float]:
-        """Losses on dev, in nats per masked piece (of next sentences, per pair), by metric."""
+        """Losses on dev, in nats per masked piece (of next sentences, so weighted), by metric."""
         return {name: loss_of(value) for name, value in self.progress.metrics.items()}
 
 
@@ -81,6 +81,8 @@ def pretrain(
     """
     check(plan)
     refuse_foreign(out)
+    if is_first_process() and (note := replaced_note(out)) is not None:
+        log(note)
     model_dir = run_folder(out) / _MODEL
     progress = train(plan, model_dir, log, resume=resume, pace=pace, device=device)
     model = serialization.load(model_dir, device="cpu", precision="fp32")
@@ -155,10 +157,11 @@ def export(model: Model, out: Path, result: PretrainingResult) -> None:
     encoder = _encoder(model).encoder
     config = json.loads(_encoder_check.dumps(encoder.config))
     weights: Mapping[str, Tensor] = encoder.state_dict()
+    window = _length(model.subword_tokenizer, model.recipe.window)
+    length = _encoder_check.positions(encoder) or window
     if isinstance(encoder, _bert.Bert):
         if _is_from_scratch(model):
-            length = _length(model.subword_tokenizer, model.recipe.window)
-            config["max_position_embeddings"] = length
+            length = config["max_position_embeddings"] = window
             weights = {**weights, _POSITIONS: weights[_POSITIONS][:length]}
         config["architectures"] = ["BertForMaskedLM"]
         named = {f"bert.{name}": weight for name, weight in weights.items()}
@@ -169,8 +172,9 @@ def export(model: Model, out: Path, result: PretrainingResult) -> None:
         (staging / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}
         (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
-        save_tokenizer(model.subword_tokenizer, staging, model.recipe.window, config)
-        (staging / "README.md").write_text(_card(model.recipe), encoding="utf-8")
+        save_tokenizer(model.subword_tokenizer, staging, length, config)
+        card = _card(model.recipe, has_head=isinstance(encoder, _bert.Bert))
+        (staging / "README.md").write_text(card, encoding="utf-8")
         (staging / RECORD).write_text(json.dumps(_record(result), indent=1) + "\n", "utf-8")
 
 
@@ -204,12 +208,12 @@ def _length(pieces: SubwordTokenizer, window: int) -> int:
 
 
 def save_tokenizer(
-    pieces: SubwordTokenizer, folder: Path, window: int, config: Mapping[str, Any]
+    pieces: SubwordTokenizer, folder: Path, length: int, config: Mapping[str, Any]
 ) -> None:
     """Write a tokenizer as transformers reads it.
 
-    ``window`` is what its encoder reads at once, ``config`` that of the encoder: with two types of
-    segments, its inputs tell the second of two texts from the first.
+    ``length`` is how many pieces its encoder reads at once, ``config`` that of the encoder: with
+    two types of segments, its inputs tell the second of two texts from the first.
     """
     from transformers import PreTrainedTokenizerFast
 
@@ -222,22 +226,23 @@ def save_tokenizer(
     types = ["token_type_ids"] if config.get("type_vocab_size", 0) > 1 else []
     fast = PreTrainedTokenizerFast(
         tokenizer_object=pieces.tokenizer,
-        model_max_length=_length(pieces, window),
+        model_max_length=length,
         model_input_names=["input_ids", *types, "attention_mask"],
         **{name: piece(row) for name, row in named.items()},
     )
     fast.save_pretrained(folder)
 
 
-def _card(recipe: Recipe) -> str:
+def _card(recipe: Recipe, *, has_head: bool) -> str:
     """Return the README; of folders by their full path, as --vocab-size makes, it has the names."""
+    pipeline = "pipeline_tag: fill-mask\n" if has_head else ""
     plain = recipes.to_plain(recipe)
     for part in plain["trunk"]:
         if Path(part["transformer"]).is_absolute():
             part["transformer"] = Path(part["transformer"]).name
     data = ", ".join(recipe.all_sources)
     return (
-        f"---\nlibrary_name: transformers\npipeline_tag: fill-mask\n---\n\n"
+        f"---\nlibrary_name: transformers\n{pipeline}---\n\n"
         f"An encoder that `spanloom pretrain` trained on {data}, by this recipe:\n\n"
         f"```yaml\n{yaml.dump(plain)}```\n"
     )
@@ -272,7 +277,7 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
             with write_folder(folder) as staging:
                 text = json.dumps({**config, "vocab_size": size, "pad_token_id": pieces.padding})
                 (staging / CONFIG).write_text(text, encoding="utf-8")
-                save_tokenizer(pieces, staging, plan.recipe.window, config)
+                save_tokenizer(pieces, staging, _length(pieces, plan.recipe.window), config)
     return folder
 
 
@@ -290,7 +295,8 @@ def _sources(plan: Plan) -> list[TextSource]:
     sources = {name: text_data.source(plan, task) for name, task in plan.tasks.items()}
     streamed = [*dict.fromkeys(sources[name] for name in text_data.streamed(plan))]
     if not streamed:
-        raise TrainingError("--vocab-size: expected raw text (*.txt, *.txt.gz) as data")
+        got = ", ".join(plan.recipe.all_sources)
+        raise TrainingError(f"--vocab-size: expected raw text (*.txt, *.txt.gz), got {got}")
     return streamed
 
 

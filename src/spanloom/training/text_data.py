@@ -61,10 +61,14 @@ def _is_streamed(plan: Plan, task: TaskPlan) -> bool:
 
 
 def _is_raw(plan: Plan, name: str) -> bool:
+    """Whether a source is raw text; ``DataError`` where it is partly that."""
     try:
-        return raw_text.is_raw_text(locate(name, plan.recipe_dir))
+        path = locate(name, plan.recipe_dir)
+        is_raw = raw_text.is_raw_text(path)
     except DataError:
         return False  # whoever reads the documents reports it
+    raw_text.check_alone(path)
+    return is_raw
 
 
 def source(plan: Plan, task: TaskPlan) -> TextSource:

@@ -50,7 +50,9 @@ _NEW_HEAD = "a new masked language head, as none lies beside the encoder"
 
 
 def run_folder(out: Path) -> Path:
-    """Return the folder of a run: beside the model, ``NAME.run``."""
+    """Return the folder of a run, beside the model, ``NAME.run``; ``StorageError`` for no name."""
+    if not out.name:
+        raise StorageError(f"{out}: expected the name of a folder to be made")
     return out.with_name(f"{out.name}.run")
 
 
@@ -137,7 +139,7 @@ def _reading_note(plan: Plan) -> str:
     return note
 
 
-def _replaced_note(out: Path) -> str | None:
+def replaced_note(out: Path) -> str | None:
     """Tell that a finished model will be replaced, with its scores; None if there is none."""
     if not (out / MANIFEST).is_file() or is_unfinished(out):
         return None
@@ -178,7 +180,7 @@ def train(
     make_folder(run_dir)
     with terminable(), hold_lock(run_dir, processes):
         if processes.is_first:
-            for note in (_replaced_note(out), None if resume else _unfinished_note(run_dir)):
+            for note in (replaced_note(out), None if resume else _unfinished_note(run_dir)):
                 if note is not None:
                     log(note)
             log(_reading_note(plan))
