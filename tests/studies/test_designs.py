@@ -480,6 +480,8 @@ def test_two_runs_of_one_condition_are_told_and_no_seeds(study):
         planned(study([SINGLE, JOINT, {"design": "joint", "settings": ["window=32"]}]))
     with pytest.raises(RecipeError, match=r"in pos\+ner"):
         planned(study([{"design": "subsets", "sets": [["pos", "ner"], ["ner", "pos"]]}]))
+    alone = planned(study([{"design": "subsets", "sets": [["pos"], ["ner"]]}]))
+    assert {cell.condition for cell in alone.cells} == {"alone"}  # a column, not one a task
 
 
 def test_a_task_that_runs_on_request_is_learnt_alone(study):

@@ -236,8 +236,9 @@ def _subsets(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     assert isinstance(spec, SubsetsSpec)
     for names in spec.sets:
         job = planner.run(names, spec.settings)
+        condition = f"in {'+'.join(job.tasks)}" if len(names) > 1 else "alone"
         for task in job.tasks:
-            yield planner.cell(SUBSETS, f"in {'+'.join(job.tasks)}", task, job)
+            yield planner.cell(SUBSETS, condition, task, job)
 
 
 def _chains(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
