@@ -29,12 +29,14 @@ def _forms(text):
 def _pieces():
     """Each word of a sample is a piece; a text stands between special ones."""
     known = {word for name in names() for word in _forms(load(name).example.text)}
-    rows = {form: row for row, form in enumerate(["[PAD]", "[UNK]", "[SEP]", *sorted(known)])}
+    rows = {
+        form: row for row, form in enumerate(["[PAD]", "[UNK]", "[SEP]", "[MASK]", *sorted(known)])
+    }
     made = Tokenizer(models.WordLevel(rows, unk_token="[UNK]"))
     made.post_processor = processors.TemplateProcessing(
         single="[SEP] $A [SEP]", special_tokens=[("[SEP]", 2)]
     )
-    return subword_tokenizer(made, padding=0, unknown=1, mask=1)
+    return subword_tokenizer(made, padding=0, unknown=1, mask=3)
 
 
 CUTTER = _pieces()
