@@ -132,15 +132,10 @@ def score(
 
     Example: spanloom score gold.conllu system.conllu --metric ud-eval --json
     """
-    from spanloom.corpora.folder import problems_note
     from spanloom.scoring._base import find
-    from spanloom.scoring._documents import num_problems
 
     scorer = find(metric)
     scores = scorer.score(gold, predicted, _options(context.args, scorer.options, metric))
-    for path in (gold, predicted):
-        if count := num_problems(path):
-            log(f"{path}: {problems_note(count)}; what cannot be read is not scored")
     write_stdout(json.dumps(scores, indent=1) if as_json else scorer.table(scores))
 
 

@@ -200,7 +200,7 @@ def init(
     Example: spanloom init protocols/ -o recipe.yaml
     """
     from spanloom.atomic_io import write_file
-    from spanloom.corpora.folder import problems_note
+    from spanloom.formats.brat.draft import problems_note
     from spanloom.training.auto_recipe import propose_recipe, with_comments
 
     if os.path.lexists(out) and not force:

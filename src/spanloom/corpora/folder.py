@@ -29,7 +29,6 @@ from spanloom.formats._text import UTF8
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import Problem
 from spanloom.formats.brat.read import Reading
-from spanloom.quantity import quantity
 
 ALL = "all"
 _HELD_OUT = 0.1  # fraction of documents, or of the only one's sentences
@@ -48,11 +47,6 @@ class Corpus:
     problems: tuple[Problem, ...] = ()
     root: Path | None = None
     formats: tuple[str, ...] = ()
-
-
-def problems_note(count: int) -> str:
-    """Return what is said of so many problems in the files of a corpus."""
-    return f"{quantity(count, 'problem')} in its files (spanloom check tells which)"
 
 
 @contextmanager

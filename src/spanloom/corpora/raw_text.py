@@ -34,16 +34,12 @@ def is_raw_text(path: Path) -> bool:
     """
     if path.is_file():
         return path.name.endswith((*SUFFIXES, _LINES))
-    if not path.is_dir() or {"train", "dev"} <= find(path).keys():
-        return False
     texts, others = _texts_and_others(path)
     return bool(texts) and not others
 
 
 def check_alone(path: Path) -> None:
     """Raise ``DataError`` for a folder of raw text and JSON lines, of which one is left out."""
-    if not path.is_dir() or {"train", "dev"} <= find(path).keys():
-        return
     texts, others = _texts_and_others(path)
     if texts and others and all(name.endswith(_LINES) for name in others):
         both = f"{min(texts)} and {min(others)}"
@@ -51,7 +47,12 @@ def check_alone(path: Path) -> None:
 
 
 def _texts_and_others(path: Path) -> tuple[list[str], list[str]]:
-    """Return the names of a folder's files that are called as raw text, and as documents."""
+    """Return the names of a folder's files that are called as raw text, and as documents.
+
+    There are none in what is no folder, or has splits.
+    """
+    if not path.is_dir() or {"train", "dev"} <= find(path).keys():
+        return [], []
     names = [file.name for file in files.visible(path) if file.is_file()]
     documents = (*files.ANNOTATED, _LINES)
     return (
@@ -149,11 +150,14 @@ def _documents(file: Path) -> Iterator[tuple[int, Document]]:
 def _parts_of_lines(file: Path) -> Iterator[str]:
     """Yield the lines of a text, of a very long line several parts."""
     for line in text_lines(file):
-        while len(line) > _MAX_LINE:
-            cut = line.rfind(" ", 0, _MAX_LINE) + 1 or _MAX_LINE
-            yield line[:cut]
-            line = line[cut:]
-        yield line
+        start = 0
+        while len(line) - start > _MAX_LINE:
+            end = start + _MAX_LINE
+            blank = line.rfind(" ", start, end)
+            cut = end if blank < 0 else blank + 1
+            yield line[start:cut]
+            start = cut
+        yield line[start:]
 
 
 def text_lines(file: Path) -> Iterator[str]:

@@ -298,6 +298,8 @@ class ChoiceReader:
     ) -> int:
         """Return 1 if the first of two texts is too long for the choices and half a window."""
         (a, b), (c, d) = self._parts(tokens)
+        if a == b:
+            return 0
         wordings = [wording for wording, _ in self._placed_choices(tokenize_prompt)]
         rooms = (_room_before(words.pieces, tokens.pieces[c:d], window) for words in wordings)
         return int(num_pieces(tokens.pieces[a:b]) > min(rooms))

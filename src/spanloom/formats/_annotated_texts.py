@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from spanloom.document import Fragment
+from spanloom.document import Document, Fragment
 from spanloom.errors import FormatError
-from spanloom.formats._document_builder import DocumentBuilder
-from spanloom.formats._json import a_number, parse_json
+from spanloom.formats._document_builder import DocumentBuilder, id_in_file, is_counted
+from spanloom.formats._json import JsonObject, a_number, parse_json
 
 NAME = "document_name"  # key of a name that ids cannot be; these tools keep keys of the user's
 
@@ -28,6 +28,12 @@ def json_or_none(text: str) -> JsonValue | None:
         return JsonValue(parse_json(text, ""))
     except FormatError:
         return None
+
+
+def name_entry(document: Document, tool_id: object = None) -> JsonObject:
+    """Return the entry with a document's name; none where the tool's id, or its place, names it."""
+    name = id_in_file(document)
+    return {} if is_counted(name) or name == str(tool_id) else {NAME: name}
 
 
 def whole_text(text: str) -> Fragment:

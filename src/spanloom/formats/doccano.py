@@ -27,16 +27,11 @@ from spanloom.formats._annotated_texts import (
     add_meta,
     bounds_within,
     json_or_none,
+    name_entry,
     whole_text,
 )
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import (
-    DocumentBuilder,
-    Names,
-    default_name,
-    id_in_file,
-    is_counted,
-)
+from spanloom.formats._document_builder import DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -148,8 +143,7 @@ def _format_document(document: Document, *, has_classes: bool) -> JsonObject:
         record["id"] = int(name)
     elif raw_id := json_or_none(meta.get(RAW_ID, "")):
         record["id"] = raw_id.value
-    if not is_counted(name) and name != str(record.get("id")):
-        record[NAME] = name
+    record |= name_entry(document, record.get("id"))
     record["text"] = document.text
     layer = document.layer_or_empty(ENTITIES)
     spans = [span for span in layer.spans if len(span.fragments) == 1]

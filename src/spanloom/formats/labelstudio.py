@@ -32,17 +32,11 @@ from spanloom.formats._annotated_texts import (
     add_meta,
     bounds_within,
     json_or_none,
+    name_entry,
     whole_text,
 )
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import (
-    ID,
-    DocumentBuilder,
-    Names,
-    default_name,
-    id_in_file,
-    is_counted,
-)
+from spanloom.formats._document_builder import ID, DocumentBuilder, Names, default_name, id_in_file
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -215,9 +209,7 @@ def _format_task(document: Document) -> JsonObject:
     task: JsonObject = {"id": int(name)} if INTEGER.fullmatch(name) else {}
     if not task and (raw_id := json_or_none(meta.get(TASK_ID, ""))):
         task["id"] = raw_id.value
-    if not is_counted(name) and name != str(task.get("id")):
-        data[NAME] = name
-    task["data"] = data
+    task["data"] = data | name_entry(document, task.get("id"))
     layers = [layer for layer in document.layers if layer.name not in GIVEN_WORDS]
     if layers:
         listed = json_or_none(meta.get(CHOICE_LAYERS, ""))

@@ -28,17 +28,11 @@ from spanloom.formats._annotated_texts import (
     add_meta,
     bounds_within,
     json_or_none,
+    name_entry,
     whole_text,
 )
 from spanloom.formats._base import Format
-from spanloom.formats._document_builder import (
-    ID,
-    DocumentBuilder,
-    Names,
-    default_name,
-    id_in_file,
-    is_counted,
-)
+from spanloom.formats._document_builder import ID, DocumentBuilder, Names, default_name
 from spanloom.formats._json import (
     JsonObject,
     a_list,
@@ -136,9 +130,7 @@ def _end_bounds(text: str, tokens: list[Fragment], entry: JsonObject, key: str) 
 
 def _format_document(document: Document) -> JsonObject:
     """Return the record of a document."""
-    record: JsonObject = {"text": document.text}
-    if not is_counted(name := id_in_file(document)):
-        record[NAME] = name
+    record: JsonObject = {"text": document.text, **name_entry(document)}
     words = [span.fragments[0] for span in document.layer_or_empty(WORDS).spans]
     if words:
         record["tokens"] = [

@@ -17,6 +17,7 @@ from spanloom.corpora import files, folder
 from spanloom.corpora.splits import SPLITS, splits_of_name
 from spanloom.document import Document
 from spanloom.errors import DataError
+from spanloom.formats.brat.draft import problems_note
 from spanloom.model.plan import Plan, TaskPlan, output_layers
 from spanloom.model.shared_passes import shared_passes
 from spanloom.quantity import quantity
@@ -129,7 +130,7 @@ def _read(data: Path, split: str, encoding: str, log: Log) -> Sequence[Document]
     """Return the documents of a split; logs how many problems its files have."""
     corpus = folder.read(data, split, encoding=encoding)
     if corpus.problems:
-        log(f"{data}: {folder.problems_note(len(corpus.problems))}")
+        log(f"{data}: {problems_note(len(corpus.problems))}")
     return corpus.documents
 
 

@@ -1,5 +1,6 @@
 """Score two or three versions of a corpus in any readable format."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,8 @@ from spanloom.document import GIVEN_WORDS, Document
 from spanloom.errors import DataError, FormatError
 from spanloom.formats import _files
 from spanloom.formats.brat import folder
-from spanloom.formats.brat.read import Reading, load
+from spanloom.formats.brat.draft import problems_note
+from spanloom.formats.brat.read import load
 from spanloom.metrics import report
 from spanloom.metrics.bootstrap import (
     FEW_DOCUMENTS,
@@ -24,6 +26,8 @@ from spanloom.scoring._base import Scores
 LAYER, AGAINST = "--layer", "--against"
 OPTIONS = {LAYER: True, AGAINST: True}
 
+_LOG = logging.getLogger("spanloom.scoring")  # writes to stderr unless a program configures it
+
 DocumentPair = tuple[Document, Document]
 
 
@@ -32,10 +36,10 @@ def documents(path: Path) -> list[Document]:
     one .ann, whose text lies beside it.
 
     A file is read with the options that its beginning shows, as ``spanloom check`` reads it.
-    Invalid brat lines are not scored (``num_problems`` counts them). Raises ``FormatError``.
+    Invalid brat lines are not scored; a warning tells how many there are. Raises ``FormatError``.
     """
-    if _is_brat(path):
-        return [reading.document for reading in _readings(path)]
+    if path.is_dir() or path.suffix == ".ann":
+        return _brat_documents(path)
     name = _files.guess(path)
     if name is None:
         choices = ", ".join([f"a folder of {_files.BRAT} files", *_files.names()])
@@ -45,20 +49,12 @@ def documents(path: Path) -> list[Document]:
     return list(_files.name_documents(_files.read(path, file_format, options), path.stem))
 
 
-def num_problems(path: Path) -> int:
-    """Return how many problems brat files have, lines that are not scored; 0 for other formats."""
-    if not _is_brat(path):
-        return 0
-    return sum(len(reading.problems) for reading in _readings(path))
-
-
-def _is_brat(path: Path) -> bool:
-    return path.is_dir() or path.suffix == ".ann"
-
-
-def _readings(path: Path) -> Iterable[Reading]:
-    """Read a folder of brat files, or one .ann."""
-    return folder.read_all(path) if path.is_dir() else [load(path.with_suffix(".txt"))]
+def _brat_documents(path: Path) -> list[Document]:
+    """Return the documents of a folder of brat files, or of one .ann; log how many lines fail."""
+    readings = list(folder.read_all(path) if path.is_dir() else [load(path.with_suffix(".txt"))])
+    if count := sum(len(reading.problems) for reading in readings):
+        _LOG.warning("%s: %s; what cannot be read is not scored", path, problems_note(count))
+    return [reading.document for reading in readings]
 
 
 def sides(gold: Path, predicted: Path) -> tuple[list[Document], list[Document]]:
@@ -101,7 +97,10 @@ def score_layers(
 ) -> Scores:
     """Return a measure of each layer, and its comparison with a second prediction."""
     gold_documents, predicted_documents = sides(gold, predicted)
-    second_documents = sides(gold, Path(options[AGAINST]))[1] if AGAINST in options else None
+    second_documents = None
+    if AGAINST in options:
+        second = Path(options[AGAINST])
+        second_documents = match_documents(gold_documents, documents(second), second)[1]
     layers: Scores = {}
     for name in _scored_layers(gold_documents, predicted_documents, options.get(LAYER), predicted):
         layer_report = report.score(gold_documents, predicted_documents, name)
@@ -109,8 +108,8 @@ def score_layers(
         if layer_report.unscored:
             layers[name]["without_span_ends"] = layer_report.unscored
         if second_documents is not None:
-            second = pick(report.score(gold_documents, second_documents, name))
-            layers[name]["against"] = compare_predictions(pick(layer_report), second)
+            second_score = pick(report.score(gold_documents, second_documents, name))
+            layers[name]["against"] = compare_predictions(pick(layer_report), second_score)
     return {"layers": layers}
 
 

@@ -20,6 +20,7 @@ from spanloom.data.subwords import SubwordTokenizer
 from spanloom.data.text_corpus import TextCorpus
 from spanloom.document import Document
 from spanloom.errors import DataError
+from spanloom.formats.brat.draft import problems_note
 from spanloom.model.plan import Plan, TaskPlan
 from spanloom.quantity import quantity
 from spanloom.tasks._base import Task
@@ -267,7 +268,7 @@ def _notes(
     """Yield lines on what training will see, and what it will not."""
     for name, corpus in sources.items():
         if corpus.num_problems:
-            yield f"{name}: {folder.problems_note(corpus.num_problems)}"
+            yield f"{name}: {problems_note(corpus.num_problems)}"
         if corpus.leaks.num_documents:
             yield corpus.leaks.note(name)
     for name, task_data in data.items():

@@ -67,7 +67,8 @@ def _is_raw(plan: Plan, name: str) -> bool:
         is_raw = raw_text.is_raw_text(path)
     except DataError:
         return False  # whoever reads the documents reports it
-    raw_text.check_alone(path)
+    if not is_raw:
+        raw_text.check_alone(path)
     return is_raw
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from spanloom.formats.brat.ann_grammar import ParsedLine
 from spanloom.formats.brat.offsets import MARK
+from spanloom.quantity import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Problem:
         if self.line is None:
             return f"{path}: {self.message}"
         return f"{path}:{self.line}: {self.message}{'; not read' if self.kept else ''}"
+
+
+def problems_note(count: int) -> str:
+    """Return what is said of so many problems in the files of a corpus."""
+    return f"{quantity(count, 'problem')} in its files (spanloom check tells which)"
 
 
 class Line(NamedTuple):
