@@ -22,7 +22,7 @@ from tokenizers import Tokenizer, processors
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, RoFormerConfig
 from two_processes import torchrun
 
 from spanloom.cli import pretrain as cli
@@ -209,6 +209,37 @@ def test_the_masked_language_head_comes_along_and_is_taken_up_again(bench, encod
         ours = head(hidden.flatten(0, 1), trunk.piece_embeddings)
         logits = theirs(input_ids=ids, attention_mask=mask).logits
     torch.testing.assert_close(ours, logits.flatten(0, 1), atol=1e-4, rtol=1e-4)
+
+
+def test_an_encoder_with_rotary_positions_has_its_masked_language_head_too(bench, tmp_path):
+    shape = tmp_path / "rotary"
+    shutil.copytree(bench / "encoder", shape)
+    (shape / "model.safetensors").unlink()
+    size = json.loads((shape / "config.json").read_text())["vocab_size"]
+    RoFormerConfig(
+        vocab_size=size,
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    ).save_pretrained(shape)
+    trunk = {"transformer": str(shape), "init": "random"}
+    run(plan(bench, trunk=trunk), tmp_path / "out")
+    theirs = AutoModelForMaskedLM.from_pretrained(tmp_path / "out").eval()
+    assert type(theirs).__name__ == "RoFormerForMaskedLM"
+    model, prepared = new_model(plan(bench, trunk={"transformer": str(tmp_path / "out")}), "cpu")
+    assert any("starts with the masked language head of" in note for note in prepared.notes)
+    ids = torch.randint(5, 40, (2, 9))
+    mask = torch.ones_like(ids)
+    head, own = model.network.eval().head("text"), model.network.transformer
+    with torch.inference_mode():
+        states = own.encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        hidden = states.hidden_states[-1]
+        scores = head(hidden.flatten(0, 1), own.piece_embeddings)
+        logits = theirs(input_ids=ids, attention_mask=mask).logits
+    torch.testing.assert_close(scores, logits.flatten(0, 1), atol=1e-4, rtol=1e-4)
 
 
 def test_dev_without_any_block_has_no_score_to_be_the_best(bench):

@@ -123,6 +123,16 @@ def initialise(config: PretrainedConfig) -> PreTrainedModel:
     return _encoder(_class(type(config))._from_config(config))
 
 
+def masked_lm_class(config: PretrainedConfig, head: frozenset[str]) -> type[PreTrainedModel] | None:
+    """Return an architecture's masked language model if its head has these weights and GELU."""
+    model_class: Any = MODEL_FOR_MASKED_LM_MAPPING.get(type(config), None)
+    if model_class is None or getattr(config, "hidden_act", None) != "gelu":
+        return None
+    with torch.device("meta"):
+        names = model_class(config).state_dict().keys()
+    return model_class if head <= names else None
+
+
 def prepare(encoder: PreTrainedModel) -> PreTrainedModel:
     """Use eager attention, the fastest to train on a CPU, without pooler and cache."""
     encoder.set_attn_implementation("eager")

@@ -1,4 +1,7 @@
-"""The weights of BERT's masked language head under the names of published files."""
+"""The weights of BERT's masked language head under the names of published files.
+
+Other architectures have the same head, as RoFormer, a BERT with rotary positions.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,6 +9,8 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from spanloom.embedders import _bert
+from spanloom.embedders.transformer import Transformer
 from spanloom.errors import ModelError
 from spanloom.nn.masked_language import MaskedLMHead
 
@@ -22,6 +27,19 @@ _NAMES = {
 def _renamed(name: str) -> str:
     """Return the present name of a weight of BERT's first files."""
     return name.replace(".gamma", ".weight").replace(".beta", ".bias")
+
+
+def model_class(trunk: Transformer) -> tuple[str, str] | None:
+    """Return what transformers calls an encoder with BERT's head: its class, its weights' prefix.
+
+    None for an architecture whose own masked language head is another one.
+    """
+    if isinstance(trunk.encoder, _bert.Bert):
+        return "BertForMaskedLM", "bert."
+    from spanloom.embedders import _hub
+
+    masked_lm = _hub.masked_lm_class(trunk.encoder.config, frozenset(_NAMES.values()))
+    return (masked_lm.__name__, f"{masked_lm.base_model_prefix}.") if masked_lm else None
 
 
 def published(head: MaskedLMHead) -> dict[str, Tensor]:

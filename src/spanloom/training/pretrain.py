@@ -150,21 +150,25 @@ def _head(model: Model) -> MaskedLMHead:
 def export(model: Model, out: Path, result: PretrainingResult) -> None:
     """Write the encoder of a model: config, weights and tokenizer, as transformers reads them.
 
-    A BERT has its masked language head with it (``BertForMaskedLM``); of other encoders, and of the
-    boundary objective and next sentence prediction, no head is kept. A BERT from scratch has the
-    positions that it was trained with and no more. Raises ``StorageError``.
+    An encoder whose architecture has BERT's masked language head has it with it (BertForMaskedLM,
+    RoFormerForMaskedLM); of other encoders, and of the boundary objective and next sentence
+    prediction, no head is kept. A BERT from scratch has the positions that it was trained with and
+    no more. Raises ``StorageError``.
     """
-    encoder = _encoder(model).encoder
+    trunk = _encoder(model)
+    encoder = trunk.encoder
     config = json.loads(_encoder_check.dumps(encoder.config))
     weights: Mapping[str, Tensor] = encoder.state_dict()
     window = _length(model.subword_tokenizer, model.recipe.window)
     length = _encoder_check.positions(encoder) or window
-    if isinstance(encoder, _bert.Bert):
-        if _is_from_scratch(model):
-            length = config["max_position_embeddings"] = window
-            weights = {**weights, _POSITIONS: weights[_POSITIONS][:length]}
-        config["architectures"] = ["BertForMaskedLM"]
-        named = {f"bert.{name}": weight for name, weight in weights.items()}
+    if isinstance(encoder, _bert.Bert) and _is_from_scratch(model):
+        length = config["max_position_embeddings"] = window
+        weights = {**weights, _POSITIONS: weights[_POSITIONS][:length]}
+    with_head = masked_lm_weights.model_class(trunk)
+    if with_head:
+        name, prefix = with_head
+        config["architectures"] = [name]
+        named = {f"{prefix}{weight_name}": weight for weight_name, weight in weights.items()}
         weights = named | masked_lm_weights.published(_head(model))
     else:
         config["architectures"] = [type(encoder).__name__]
@@ -173,7 +177,7 @@ def export(model: Model, out: Path, result: PretrainingResult) -> None:
         contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}
         (staging / WEIGHTS).write_bytes(serialized(contiguous, {"format": "pt"}))
         save_tokenizer(model.subword_tokenizer, staging, length, config)
-        card = _card(model.recipe, has_head=isinstance(encoder, _bert.Bert))
+        card = _card(model.recipe, has_head=with_head is not None)
         (staging / "README.md").write_text(card, encoding="utf-8")
         (staging / RECORD).write_text(json.dumps(_record(result), indent=1) + "\n", "utf-8")
 
