@@ -5,7 +5,7 @@
 
 The text, the dev documents and the masks are those that ``spanloom pretrain`` evaluates with. The
 bigram knows the true left neighbour of each masked piece, the trigram the true two. Both are
-interpolated with shorter ones; the weights are those that EM finds on the last fiftieth of the text
+interpolated with shorter ones; the weights are those that EM finds on every fiftieth document
 (Jelinek and Mercer 1980), which is not counted.
 """
 
@@ -30,6 +30,7 @@ from spanloom.training.prepare import PreparedData
 from spanloom.training.train import new_model
 
 STEPS = 20  # of EM
+HELD_OUT = 50  # every so many documents one, so of all sources of the text
 
 Pieces = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -100,12 +101,14 @@ def masked_losses(
     text, vocabulary = prepared.data[name].text, pieces.tokenizer.get_vocab_size(True)
     assert text is not None
     train = [text.pieces[a:b].astype(np.int64) for a, b in text.documents.tolist() if b > a]
-    held_out = max(1, len(train) // 50)
-    models = [NGrams(train[:-held_out], order, vocabulary) for order in orders]
+    counted = [document for row, document in enumerate(train) if row % HELD_OUT]
+    models = [NGrams(counted, order, vocabulary) for order in orders]
     for ngrams in models:
-        ngrams.fit(train[-held_out:])
-    tokenized = [model.tokenize(document) for document in prepared.data[name].dev]
-    dev = TextCorpus.of_tokenized(tokenized, [()] * len(tokenized))
+        ngrams.fit(train[::HELD_OUT])
+    documents = prepared.data[name].dev
+    tokenized = [model.tokenize(document) for document in documents]
+    gold = [task.encode_gold(*pair) for pair in zip(documents, tokenized, strict=True)]
+    dev = TextCorpus.of_tokenized(tokenized, [document.spans for document in gold])
     blocks = list(task.blocks.draw(dev, model.recipe.window, Random(0)))
     sums, count = np.zeros(len(orders)), 0
     for block in blocks:
