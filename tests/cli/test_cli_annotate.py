@@ -179,6 +179,12 @@ def test_any_format_and_the_words_it_needs(annotate, tmp_path):
     (read,) = conllu.loads(shown)
     assert [read.text[span.start : span.end] for span in read["words"].spans] == TEXT.split()
     assert "# sent_id = text-1\n# text = " in shown
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "text.txt").write_text(TEXT, encoding="utf-8")
+    assert annotate(tmp_path / "in", "-o", tmp_path / "y.conllu").exit_code == 0
+    assert conllu.loads((tmp_path / "y.conllu").read_text(encoding="utf-8"))
+    assert annotate(tmp_path / "in", "-o", tmp_path / "v1.2").exit_code == 0
+    assert (tmp_path / "v1.2" / "text.ann").is_file()  # no format is called so: a folder
 
 
 def test_columns_are_the_same_on_stdout_and_in_a_file(annotate, tmp_path):

@@ -43,6 +43,18 @@ def test_each_command_hears_it(spanloom, fails, columns, brat, tmp_path, home):
     assert "unknown encoding 'latin-0'" in fails("check", columns, "--encoding", "latin-0", code=1)
 
 
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [
+        ("Zoe\xe9 slept".encode("utf-16"), "--encoding utf-16 reads"),
+        (b"PK\3\4\x14\0\0\0\xe9", "it has null bytes, so it is no text"),
+    ],
+)
+def test_what_is_no_text_is_told(fails, tmp_path, home, data, hint):
+    (tmp_path / "a.txt").write_bytes(data)
+    assert hint in fails("annotate", tmp_path / "a.txt", "-m", home / "model", code=1)
+
+
 def test_a_check_names_the_file_that_is_in_another_encoding(spanloom, brat, fails):
     (brat / "a.txt").write_text("Zoe slept", encoding="utf-8")
     assert "a.ann:1: byte 16 (0xe9) is not utf-8" in fails("check", brat, code=1)

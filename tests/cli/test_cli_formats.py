@@ -198,6 +198,18 @@ def test_brat_to_words_keeps_its_spans_and_tells_the_rest(spanloom, fails, folde
     assert "encoding" not in every.stderr
 
 
+@pytest.mark.parametrize("form", ["doccano", "prodigy"])
+def test_an_annotation_with_nothing_in_it_is_one(spanloom, tmp_path, form):
+    (tmp_path / "in").mkdir()
+    for name in "ab":
+        (tmp_path / "in" / f"{name}.txt").write_text("Ada met Bob", encoding="utf-8")
+    (tmp_path / "in" / "a.ann").write_text("", encoding="utf-8")
+    spanloom("convert", tmp_path / "in", tmp_path / "out.jsonl", "--to", form)
+    first, second = formats.load(form).loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert first.has_layer("entities")
+    assert not second.has_layer("entities")
+
+
 def test_strict_counts_lines_of_brat_files_that_were_not_read(spanloom, fails, folder, tmp_path):
     said = ("--reader-option", "encoding=latin-1", "--strict")
     with (folder / "a.ann").open("a") as stream:

@@ -62,6 +62,19 @@ def test_two_ann_files_are_scored(spanloom, fails, tmp_path):
     assert "cannot tell its format (known: a folder of brat files, " in told
 
 
+def test_documents_that_one_side_did_not_annotate_are_named(spanloom, tmp_path, caplog):
+    for side, annotated in (("first", "ab"), ("second", "bc")):
+        (tmp_path / side).mkdir()
+        for name in "abc":
+            (tmp_path / side / f"{name}.txt").write_text("May 1\n", encoding="utf-8")
+            if name in annotated:
+                text = "T1\tDate 0 5\tMay 1\n"
+                (tmp_path / side / f"{name}.ann").write_text(text, encoding="utf-8")
+    spanloom("score", tmp_path / "first", tmp_path / "second", "--metric", "spans")
+    assert "first: without layer main, so they are not scored: c" in caplog.text
+    assert "second: without layer main, so they count as empty: a" in caplog.text
+
+
 def test_lines_that_cannot_be_read_are_told(spanloom, tmp_path, caplog):
     for name, line in (("gold", "T2\tDay 0 99\tMay"), ("system", "T2\tDay 4 5\t1")):
         (tmp_path / name).mkdir()

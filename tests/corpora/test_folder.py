@@ -62,7 +62,7 @@ def test_two_names_of_one_split_are_refused(tmp_path):
 
 def test_documents_beside_the_splits_are_not_left_out_silently(tmp_path):
     make(tmp_path, "train/a.txt", "b.txt", "b.ann")
-    with pytest.raises(DataError, match=r"b\.ann: belongs to no split, beside train"):
+    with pytest.raises(DataError, match=r"b\.ann: of no split, beside train"):
         splits(tmp_path)
 
 

@@ -103,14 +103,19 @@ def test_annotated_documents_of_no_split_are_named(tmp_path, odd):
     brat(tmp_path, "train/a", "dev/b", odd)
     message = refused(tmp_path)
     first = odd.split("/", maxsplit=1)[0]
-    assert message.startswith(f"ROOT/{first}")
-    assert "belongs to no split, beside train, dev; give it a split's name" in message
+    assert message.startswith(f"ROOT: {first}")
+    assert "of no split, beside train, dev; give names of splits" in message
+
+
+def test_all_documents_of_no_split_are_listed(tmp_path):
+    brat(tmp_path, "train/a", "b", "c")
+    assert refused(tmp_path).startswith("ROOT: b.ann, c.ann: of no split")
 
 
 @pytest.mark.parametrize("odd", ["more.jsonl", "more.conll", "more.annotated"])
 def test_a_file_of_no_split_is_named(tmp_path, odd):
     make(tmp_path, "train.jsonl", "dev.jsonl", odd)
-    assert refused(tmp_path).startswith(f"ROOT/{odd}: belongs to no split")
+    assert refused(tmp_path).startswith(f"ROOT: {odd}: of no split")
 
 
 @pytest.mark.parametrize(

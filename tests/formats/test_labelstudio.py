@@ -120,6 +120,18 @@ def test_errors_say_where_and_what(result, problem):
         list(loads(exported(result), path="in.json"))
 
 
+def test_a_region_of_html_has_its_place_beside_the_path_of_its_element():
+    path = "/div[1]/p[1]/text()[1]"
+    value = {"start": path, "end": path, "startOffset": 0, "hypertextlabels": ["P"], "text": "Ada"}
+    entry = region("r", 0, 3, "Ada") | {"type": "hypertextlabels", "value": value}
+    with pytest.raises(FormatError, match="start: expected a number, or globalOffsets"):
+        list(loads(exported(entry)))
+    value["globalOffsets"] = {"start": 0, "end": 3}
+    (document,) = loads(exported(entry))
+    (span,) = document["label"].spans
+    assert (document.text_of(span), span.label) == ("Ada", "P")
+
+
 def test_a_task_needs_one_text():
     text = '[{"data": {"a": "x", "b": "y"}}]'
     with pytest.raises(FormatError, match="expected a key 'text', or one string, got"):

@@ -1,6 +1,7 @@
 """Attributes of spans, events and relations: expressed, learnt, written, and counted where lost."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -75,6 +76,17 @@ def test_each_attribute_is_one_of_spans_of_events_or_of_relations():
     assert scheme.spans == {"Amount": ("high", "low"), "Negated": ("",)}
     assert scheme.relations == {"Sure": ("no",)}
     assert scheme.events == {"Negated"}
+
+
+def test_attributes_are_those_of_the_span_whose_label_is_learnt():
+    """Of two spans on the same words one has a label that train does not have."""
+    task, whole = made()
+    layer = GOLD.layers[0]
+    other = Span("T0", "Unseen", layer.spans[0].fragments)
+    spans = (other, *layer.spans)
+    attributes = (Attribute("A0", "Negated", "T0"), *layer.attributes)
+    document = replace(GOLD, layers=(replace(layer, spans=spans, attributes=attributes),))
+    assert task.encode_gold(document, whole) == task.encode_gold(GOLD, whole)
 
 
 def test_targets_have_a_value_a_span_and_a_pair():

@@ -8,10 +8,11 @@ from workbench import SECOND, TASKS, events
 from spanloom.config.specs import StageSpec
 from spanloom.errors import RecipeError
 from spanloom.training import batch_schedule
+from spanloom.training.batch_schedule import TrainBatch, num_groups
 from spanloom.training.checkpoint import Progress
 from spanloom.training.interrupt import Stopped
 from spanloom.training.loop import StageTrainer
-from spanloom.training.stage_length import StageLength
+from spanloom.training.stage_length import StageLength, num_updates
 
 BOTH = {"tasks": ["steps", "names"], "batch_words": 24, "precision": "fp32"}
 FEW = {"names": TASKS["names"] | {"examples": 2}, "steps": TASKS["steps"]}
@@ -146,9 +147,19 @@ def test_a_size_that_is_none_is_refused(bench, examples):
         sample(bench, examples)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_task_that_was_never_drawn_counts(bench, seed):
+    """Its length must not follow from the seed: all runs of a condition are as long."""
+    stage = BOTH | {"updates_per_task": 5, "sampler": "temperature", "temperature": 1}
+    model, prepared = bench.fresh(stages=[stage], seed=seed)
+    spec = model.recipe.stages[0]
+    epoch = [(TrainBatch(("steps",), ()),)] * 9
+    assert num_updates(spec, epoch, num_groups(spec, prepared.data)) == 10
+
+
 def test_shares_that_binary_numbers_lack_lose_no_evaluation():
     """.3 / .1 is less than 3: ten updates an epoch, dev after each."""
-    length = StageLength(StageSpec(tasks=("a",), epochs=4, eval_every_epochs=0.1))
+    length = StageLength(StageSpec(tasks=("a",), epochs=4, eval_every_epochs=0.1), 1)
     progress = Progress("", "", steps_per_epoch=10)
     looks = 0
     for epoch in range(4):

@@ -20,7 +20,8 @@ SUFFIXES = (".txt", ".ann", ".jsonl")
 SHARD_SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet")
 _STDIN = "stdin"
 PipedForm = Literal["text", "jsonl"]
-_OTHER_SUFFIXES = (".md", ".html", ".gz", ".pdf")  # of files that no format has
+# of files that no format has
+_OTHER_SUFFIXES = (".md", ".html", ".gz", ".pdf", ".doc", ".docx", ".odt", ".rtf", ".xls", ".xlsx")
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,8 @@ class ShownLayers:
 def form(name: str | None, out: Path | None, *, folder: bool) -> str:
     """Return the requested form, else the one of OUT's suffix, else text.
 
-    ``folder``: the input is a folder, and OUT without a suffix is then a brat collection. Raises
+    OUT without a suffix is a brat collection; where the input is a ``folder``, so is one of a suffix
+    that no format has. Raises
     ``NameNotFound`` for a name that is neither one of ours nor a format.
     """
     if name is not None:
@@ -81,9 +82,9 @@ def form(name: str | None, out: Path | None, *, folder: bool) -> str:
         return TEXT
     if (own := _own_form(out)) is not None:
         return own
-    if folder or not out.suffix:
-        return BRAT
     formats = of_name(out)
+    if not out.suffix or (folder and not formats):
+        return BRAT
     if len(formats) != 1:
         forms = "|".join(formats or _OWN)
         raise WrongUse(f"-o {out}: cannot tell the form from its name; say --to {forms}")

@@ -156,7 +156,7 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
             tokenize_prompt=model.tokenize_prompt,
         )
         words = sum(batch.num_words for update in updates for batch in update)
-        total = num_updates(stage, updates)
+        total = num_updates(stage, updates, batch_schedule.num_groups(stage, prepared.data))
         write_stdout(
             f"stage {number}: {total / len(updates):.3g} epochs of {words:,} words, "
             f"about {quantity(len(updates), 'update')} each, {total} in all"

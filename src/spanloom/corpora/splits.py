@@ -14,6 +14,7 @@ from spanloom.corpora.files import ANNOTATED, holds_annotation, holds_documents,
 from spanloom.errors import DataError
 from spanloom.formats import _files
 from spanloom.formats._text import UTF8
+from spanloom.quantity import shorten_list
 
 SPLITS = {
     "train": ("train", "training"),
@@ -99,13 +100,13 @@ def _refuse_unassigned(
     path_by_split: Mapping[str, Path], others: Iterable[Path], encoding: str
 ) -> None:
     """Raise ``DataError`` for annotated documents that belong to no split while others do."""
-    for path in others:
-        if holds_annotation(path, encoding):
-            names = ", ".join(split_path.name for split_path in path_by_split.values())
-            raise DataError(
-                f"{path}: belongs to no split, beside {names}; give it a split's name "
-                f"({', '.join(_SPLIT_BY_WORD)}), or move it"
-            )
+    outside = [path for path in others if holds_annotation(path, encoding)]
+    if outside:
+        names = ", ".join(split_path.name for split_path in path_by_split.values())
+        raise DataError(
+            f"{outside[0].parent}: {shorten_list([path.name for path in outside])}: of no split, "
+            f"beside {names}; give names of splits ({', '.join(_SPLIT_BY_WORD)}), or move them"
+        )
 
 
 def _refuse_mixed(corpus: Path, children: Iterable[Path]) -> None:

@@ -53,13 +53,17 @@ class Format:
     layers: tuple[str, ...] = ()
 
     def layer_to_rename(self, document: Document) -> str | None:
-        """Return the document's only other layer of spans, if it lacks the one a file can have."""
+        """Return the document's only other layer of spans, if it lacks the one a file can have.
+
+        A layer with nothing in it counts where none has spans: it says that there are none.
+        """
         if not self.layers or document.has_layer(self.layers[0]):
             return None
         ignored = (*GIVEN_WORDS, *self.layers)
         names = [layer.name for layer in document.layers if layer.name not in ignored]
         with_spans = [name for name in names if document[name].spans]
-        return with_spans[0] if len(with_spans) == 1 else None
+        chosen = with_spans or [name for name in names if not any(document[name].kinds())]
+        return chosen[0] if len(chosen) == 1 else None
 
     def with_fixed_layer(self, document: Document, old_name: str) -> Document:
         """Return a document whose layer ``old_name`` has the name that a file can have."""

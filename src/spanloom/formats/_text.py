@@ -1,5 +1,6 @@
 """Read text files, report the line of invalid bytes; split text into lines, blocks and cells."""
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,12 +28,20 @@ def decode_text(data: bytes, path: Path | str, encoding: str = UTF8) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         problem = f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding}"
-        hint = "--encoding NAME reads others, as --encoding latin-1"
-        raise FormatError(str(path), line, f"{problem}; {hint}") from error
+        raise FormatError(str(path), line, f"{problem}; {_encoding_hint(data)}") from error
     except LookupError as error:
         raise FormatError(str(path), None, f"unknown encoding {encoding!r}") from error
     except UnicodeError as error:  # of codecs that do not say which byte is wrong
         raise FormatError(str(path), None, f"is not {encoding}: {error}") from error
+
+
+def _encoding_hint(data: bytes) -> str:
+    """Say how bytes that are no UTF-8 may be read, or that they are no text."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it begins as UTF-16 does, which --encoding utf-16 reads"
+    if b"\0" in data:
+        return "it has null bytes, so it is no text, as files of Word and PDF are none"
+    return "--encoding NAME reads others, as --encoding latin-1"
 
 
 TAB, SPACE = "\t", " "

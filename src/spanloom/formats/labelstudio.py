@@ -152,9 +152,11 @@ def _bounds(text: str, offsets: UnitOffsets, value: JsonObject) -> tuple[int, in
     """Return the bounds of a region; raises ``ValueError`` unless they are in the text.
 
     Label Studio's editor counts UTF-16 code units, other tools code points: where a region has its
-    text, the unit that it fits is taken, else code points.
+    text, the unit that it fits is taken, else code points. A region of HTML begins at a path of
+    elements, and has its place in the text beside it.
     """
-    start, end = a_number(value_of(value, "start")), a_number(value_of(value, "end"))
+    place = an_object(value.get("globalOffsets", value))
+    start, end = _offset(place, "start"), _offset(place, "end")
     covered = a_string(value["text"]) if "text" in value else text[start:end]
     if text[start:end] != covered:
         first, last = offsets.point(start), offsets.point(end)
@@ -165,6 +167,14 @@ def _bounds(text: str, offsets: UnitOffsets, value: JsonObject) -> tuple[int, in
         problem = f"expected the text {actual!r:.60} of {start}..{end}, got {covered!r:.60}"
         raise ValueError(problem)
     return start, end
+
+
+def _offset(place: JsonObject, key: str) -> int:
+    """Return where a region starts or ends; raises ``ValueError`` that names the key."""
+    offset = value_of(place, key)
+    if isinstance(offset, str):
+        raise ValueError(f"{key}: expected a number, or globalOffsets beside it, got {offset!r:.40}")
+    return a_number(offset)
 
 
 def _add_choices_of_region(

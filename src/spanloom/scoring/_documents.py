@@ -21,6 +21,7 @@ from spanloom.metrics.bootstrap import (
 )
 from spanloom.metrics.counts import PRF, Counts
 from spanloom.metrics.report import Report, Score
+from spanloom.quantity import shorten_list
 from spanloom.scoring._base import Scores
 
 LAYER, AGAINST = "--layer", "--against"
@@ -103,6 +104,7 @@ def score_layers(
         second_documents = match_documents(gold_documents, documents(second), second)[1]
     layers: Scores = {}
     for name in _scored_layers(gold_documents, predicted_documents, options.get(LAYER), predicted):
+        _log_one_sided(name, {gold: gold_documents, predicted: predicted_documents})
         layer_report = report.score(gold_documents, predicted_documents, name)
         layers[name] = {"documents": layer_report.documents, **summarize(pick(layer_report))}
         if layer_report.unscored:
@@ -111,6 +113,21 @@ def score_layers(
             second_score = pick(report.score(gold_documents, second_documents, name))
             layers[name]["against"] = compare_predictions(pick(layer_report), second_score)
     return {"layers": layers}
+
+
+def _log_one_sided(layer: str, sides: Mapping[Path, Sequence[Document]]) -> None:
+    """Log which documents have a layer on one of two sides only, gold being the first."""
+    pairs = list(zip(*sides.values(), strict=True))
+    for side, path in enumerate(sides):
+        missing = [
+            pair[side].name
+            for pair in pairs
+            if pair[1 - side].has_layer(layer) and not pair[side].has_layer(layer)
+        ]
+        if missing:
+            outcome = "count as empty" if side else "are not scored"
+            names = shorten_list(missing)
+            _LOG.warning("%s: without layer %s, so they %s: %s", path, layer, outcome, names)
 
 
 def summarize(score: Score) -> Scores:

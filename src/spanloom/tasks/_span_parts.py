@@ -67,19 +67,18 @@ class GoldSpans:
         label_to_id = {label: index for index, label in enumerate(vocabulary.spans, 1)}
         label_to_id[UNKNOWN_LABEL] = 0
         unseen = None if stand_in is None else label_to_id[stand_in]
-        label_at: dict[Bounds, int] = {}
+        label_at: dict[Bounds, tuple[int, str]] = {}  # with the id of the span that has it
         for span in sorted(layer.spans, key=lambda span: span.label == UNKNOWN_LABEL):
             label = label_to_id.get(span.label, unseen)
             if span.id in bounds_of and label is not None:
-                label_at.setdefault(bounds_of[span.id], label)
+                label_at.setdefault(bounds_of[span.id], (label, span.id))
         order = {bounds: index for index, bounds in enumerate(sorted(label_at))}
         span_index = {id: order[bounds] for id, bounds in bounds_of.items() if bounds in order}
-        id_of = {index: id for id, index in reversed(list(span_index.items()))}
         pairs = dict(sorted(self.pairs(layer, span_index, vocabulary).items()))
-        scheme, span_ids = vocabulary.attributes, [id_of[index] for index in range(len(order))]
+        scheme, span_ids = vocabulary.attributes, [label_at[bounds][1] for bounds in order]
         annotated = annotated_labels(document, name)
         return SpanGold(
-            tuple((*bounds, label_at[bounds]) for bounds in order),
+            tuple((*bounds, label_at[bounds][0]) for bounds in order),
             tuple((*ends, label) for ends, (label, _) in pairs.items()),
             _attribute_values(layer, scheme.spans, span_ids),
             _attribute_values(layer, scheme.relations, [id for _, id in pairs.values()]),

@@ -163,6 +163,11 @@ def draw_epoch(
     return list(_updates(turns, iterators, stage.gradient_accumulation_steps))
 
 
+def num_groups(stage: StageSpec, data: Mapping[str, TaskData]) -> int:
+    """Return the number of a stage's tasks, where those that share batches count once."""
+    return len(_groups(stage, data))
+
+
 def _shares(stage: StageSpec, num_groups: int) -> list[int | None]:
     """Return the number of sentences in a batch of each group, None where words decide."""
     total = stage.batch_sentences

@@ -58,7 +58,7 @@ def _stage_seconds(stage: StageTrainer, pace: LogIntervals) -> float:
     kinds = sorted(by_tasks.values(), key=_num_words, reverse=True)[:_NUM_KINDS]
     stage.update(kinds[0][0], pace)  # memory is reserved and kernels are chosen at the first one
     seconds = sum(_seconds(stage, kind, max(1, _NUM_UPDATES // len(kinds)), pace) for kind in kinds)
-    num_epochs = num_updates(stage.spec, updates) / len(updates)
+    num_epochs = num_updates(stage.spec, updates, stage.length.num_groups) / len(updates)
     return num_epochs * seconds * _num_words(updates) / max(1, sum(map(_num_words, kinds)))
 
 

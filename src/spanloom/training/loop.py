@@ -156,7 +156,7 @@ class StageTrainer:
 
     def __init__(self, run: Run, spec: StageSpec) -> None:
         self.run_, self.spec, self.progress = run, spec, run.progress
-        self.length = StageLength(spec)
+        self.length = StageLength(spec, batch_schedule.num_groups(spec, run.prepared.data))
         self.model, self.processes = run.model, run.processes
         freeze(self.model.network, run.parameters, spec.lr)
         self.optimizer = build_optimizer(self.model.network, spec)

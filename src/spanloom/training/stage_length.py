@@ -13,9 +13,13 @@ _ROUNDING = 1e-9  # 0.3 / 0.1 is less than 3
 
 @dataclass(frozen=True, slots=True)
 class StageLength:
-    """How long a stage lasts, and how far a run has come in it."""
+    """How long a stage lasts, and how far a run has come in it.
+
+    ``num_groups`` is the number of its tasks, where those that share batches count once.
+    """
 
     spec: StageSpec
+    num_groups: int
 
     @property
     def may_end_early(self) -> bool:
@@ -26,7 +30,7 @@ class StageLength:
         """Return the number of updates of an epoch that the stage takes, perhaps not all."""
         if self.spec.updates_per_task is not None:
             if progress.num_updates is None:
-                progress.num_updates = num_updates(self.spec, updates)
+                progress.num_updates = num_updates(self.spec, updates, self.num_groups)
             return min(len(updates), progress.num_updates - self._steps_before_epoch(progress))
         if progress.epoch == math.ceil(self.spec.epochs) - 1:
             return last_epoch_length(self.spec.epochs, len(updates))
@@ -83,13 +87,13 @@ def last_epoch_length(epochs: float, num_updates: int) -> int:
     return max(1, round(num_updates * (epochs - math.ceil(epochs) + 1)))
 
 
-def num_updates(spec: StageSpec, epoch: Sequence[Update]) -> int:
+def num_updates(spec: StageSpec, epoch: Sequence[Update], num_groups: int) -> int:
     """Return the updates of a stage whose epochs are like this one.
 
-    With ``updates_per_task`` these are as many as give each task so many batches, on average.
+    With ``updates_per_task`` these are as many as give each of ``num_groups`` tasks so many
+    batches, on average; a sampler may leave a small task out of an epoch, which changes nothing.
     """
     if spec.updates_per_task is None:
         return round(len(epoch) * spec.epochs)
-    num_tasks = len({batch.tasks for update in epoch for batch in update})
     num_batches = sum(map(len, epoch))
-    return math.ceil(spec.updates_per_task * num_tasks * len(epoch) / num_batches)
+    return math.ceil(spec.updates_per_task * num_groups * len(epoch) / num_batches)
