@@ -145,7 +145,8 @@ def test_brat_offers_labels_that_were_not_predicted(annotate, home, tmp_path):
     assert (tmp_path / "out/dot.ann").read_bytes() == b""
     config = conf.loads((tmp_path / "out/annotation.conf").read_text(encoding="utf-8"))
     known = load(home / "model").tasks["steps"].vocabulary
-    assert set(config.labels("entities")) == set(known.spans)
+    assert {*config.labels("entities"), *config.labels("events")} == set(known.spans)
+        assert set(config.labels("events")) == known.events.trigger_labels
     assert set(config.labels("relations")) == set(known.relations)
 
 

@@ -34,13 +34,32 @@ def document(*labels, events=(), relations=(), attributes=()):
 
 def test_labels_that_no_document_has_are_types_too():
     collector = TypeCollector()
-    collector.add_labels(MAIN, ["Person", "City"], ["lives-in"])
-    collector.add_labels("roles", [], ["ARG0"])
+    collector.add_types(
+        MAIN,
+        {
+            "spans": ["Person", "City", "Binding"],
+            "relations": ["lives-in", "Theme"],
+            "triggers": ["Binding"],
+            "roles": ["Theme"],
+            "attributes": {"Negated": [""], "Sure": ["no", "yes"]},
+        },
+    )
+    none = {"spans": [], "triggers": [], "roles": [], "attributes": {}}
+    collector.add_types("roles", {**none, "relations": ["ARG0"]})
     collector.add(document("Person", "Dog", relations=(Relation("R1", "lives-in", "T0", "T1"),)))
     config = conf.loads(conf.dumps(collector.config()))
     assert config.labels("entities") == ("City", "Dog", "Person")
     roles = {entry.label: [role.types for role in entry.roles] for entry in config.relations}
-    assert roles["lives-in"] == [("City", "Person"), ("City", "Dog", "Person")]
+    ends = ("Binding", "City", "Person")
+    assert roles["lives-in"] == [ends, ("Binding", "City", "Dog", "Person")]
+    assert "Theme" not in roles
+    (event,) = config.events
+    assert (event.label, [(role.name, role.types) for role in event.roles]) == (
+        "Binding",
+        [("Theme", ends)],
+    )
+    assert config.labels("attributes") == ("Negated", "Sure")
+    assert conf.dumps(config).endswith("Negated\tArg:<ANY>\nSure\tArg:<ANY>, Value:no|yes\n")
     assert roles["roles__ARG0"] == [("<ENTITY>",), ("<ENTITY>",)]
 
 

@@ -190,7 +190,7 @@ def _annotate_to_stdout(options: AnnotateOptions, spec: AnnotationSpec, source: 
         predicted = ProgressLog(documents.size).watch(predicted, lambda: documents.position)
     asked = spec.parse_asked()
     if asked is not None and spec.to == TEXT:
-        for reply in format_replies(predicted, list(annotator.labels()), asked):
+        for reply in format_replies(predicted, list(annotator.types()), asked):
             write_stdout(reply, end="")
     else:
         title, writer_options = source.name or "spanloom", _WRITER_OPTIONS.get(spec.to, {})

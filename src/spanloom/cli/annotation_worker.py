@@ -11,21 +11,24 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spanloom import plugins
-from spanloom.cli.annotator import AnnotationSpec, Annotator, LayerLabels
+from spanloom.cli.annotator import AnnotationSpec, Annotator
 from spanloom.errors import SpanloomError, WorkerError
 from spanloom.formats import jsonl
 from spanloom.workers.process import Answerer, answer_jobs, module_command
+
+if TYPE_CHECKING:
+    from spanloom.formats.brat.conf_from_documents import LayerTypes
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
     """A loaded model in words, what predictions depend on, its layers and those in doubt.
 
-    ``not_run`` are the tasks that do not run, by their layers; ``labels`` are those that a layer
-    may have, as ``Annotator.labels`` returns them.
+    ``not_run`` are the tasks that do not run, by their layers; ``types`` are those that a layer
+    may have, as ``Annotator.types`` returns them.
     """
 
     line: str
@@ -33,7 +36,7 @@ class Description:
     layers: list[str]
     doubts: dict[str, str]
     not_run: dict[str, str]
-    labels: LayerLabels
+    types: "dict[str, LayerTypes]"
 
 
 class StretchAnnotator:
@@ -57,7 +60,7 @@ class StretchAnnotator:
         annotator = self._loaded
         if head["ask"] == "description":
             details = annotator.work(), annotator.layers(), annotator.doubts()
-            more = annotator.layers_not_run(), annotator.labels()
+            more = annotator.layers_not_run(), annotator.types()
             return _join(asdict(Description(annotator.describe(), *details, *more)), ())
         documents = list(jsonl.read_stream(body.splitlines(keepends=True), "a worker's input"))
         if head["first"]:

@@ -12,12 +12,11 @@ from spanloom.cli.outputs import SHOWN, needs_cuts
 from spanloom.document import Document
 
 if TYPE_CHECKING:
+    from spanloom.formats.brat.conf_from_documents import LayerTypes
     from spanloom.model.missing_inputs import Requirement
     from spanloom.model.model import Model
 
 ALL_TASKS = "all"  # also those on request
-
-LayerLabels = dict[str, dict[str, list[str]]]  # a layer's labels, by kind: spans, relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +121,25 @@ class Annotator:
         running = self._task_names()
         return {layer: name for name, layer in self.model.layers.items() if name not in running}
 
-    def labels(self) -> LayerLabels:
-        """Return the labels of spans and of relations that each predicted layer may have."""
+    def types(self) -> "dict[str, LayerTypes]":
+        """Return the types that each predicted layer may have."""
         from spanloom.model.model_card import labels
 
-        of_layers: LayerLabels = {}
+        of_layers: dict[str, LayerTypes] = {}
         for name in self._names_in_order():
-            kinds = of_layers.setdefault(self.model.layers[name], {"spans": [], "relations": []})
-            of_task = labels(self.model.recipe, self.model.tasks[name])
-            for kind, known in kinds.items():
-                known += of_task.get(kind, ())
+            types = of_layers.setdefault(
+                self.model.layers[name],
+                {"spans": [], "relations": [], "triggers": [], "roles": [], "attributes": {}},
+            )
+            written = labels(self.model.recipe, self.model.tasks[name])
+            types["spans"] += written.get("spans", ())
+            types["relations"] += written.get("relations", ())
+            stored = self.model.recipe.vocabulary.get(name, {})
+            types["triggers"] += stored.get("trigger_labels", ())
+            shared = stored.get("role_relations", ())
+            types["roles"] += (role for role in stored.get("roles", ()) if role not in shared)
+            for key in ("attributes", "relation_attributes"):
+                types["attributes"] |= stored.get(key, {})
         return of_layers
 
     def begin(self, stretch: Sequence[Document]) -> None:

@@ -1,9 +1,10 @@
 """The output of ``annotate -o OUT``, made of finished documents that lie in a file beside it."""
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spanloom.atomic_io import write_chunks
 from spanloom.cli.asking import Asked, format_replies
@@ -22,6 +23,9 @@ from spanloom.cli.outputs import (
 from spanloom.formats import jsonl
 from spanloom.interchange.parquet import parquet_chunks
 from spanloom.progress import Work
+
+if TYPE_CHECKING:
+    from spanloom.formats.brat.conf_from_documents import LayerTypes
 
 _CHUNK_BYTES = 2**20
 _GZIP_WINDOW = 31  # zlib's name for gzip, whose header then has no time
@@ -47,7 +51,7 @@ class OutputJob:
     source: Path | None = None
     is_corpus: bool = False
     destination: Destination = LocalDestination()
-    labels: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    types: "Mapping[str, LayerTypes]" = field(default_factory=dict)
     asked: Asked | None = None
 
 
@@ -78,10 +82,10 @@ def _write_documents(finished: Path, output: OutputJob) -> None:
     """Write finished documents in a form that is not made of their lines."""
     documents = jsonl.read(finished)
     if output.to == BRAT:
-        configure(documents, output.out, output.source, output.labels)
+        configure(documents, output.out, output.source, output.types)
         return
     if output.to == TEXT and output.asked is not None:
-        replies = format_replies(documents, list(output.labels), output.asked)
+        replies = format_replies(documents, list(output.types), output.asked)
         write_chunks(output.out, (reply.encode(errors="backslashreplace") for reply in replies))
         log(f"written to {output.out}")
         return

@@ -18,7 +18,7 @@ from spanloom.quantity import quantity
 if TYPE_CHECKING:
     from spanloom.config.options import Options
     from spanloom.formats._base import Format
-    from spanloom.formats.brat.conf_from_documents import Config
+    from spanloom.formats.brat.conf_from_documents import Config, LayerTypes
 
 BRAT, JSON, TEXT, TABLE, HTML, PARQUET = "brat", "json", "text", "table", "html", "parquet"
 _OWN = (BRAT, JSON, TEXT, TABLE, HTML, PARQUET)
@@ -69,9 +69,8 @@ class ShownLayers:
 def form(name: str | None, out: Path | None, *, folder: bool) -> str:
     """Return the requested form, else the one of OUT's suffix, else text.
 
-    OUT without a suffix is a brat collection; where the input is a ``folder``, so is one of a suffix
-    that no format has. Raises
-    ``NameNotFound`` for a name that is neither one of ours nor a format.
+    OUT without a suffix is a brat collection; where the input is a ``folder``, so is one whose
+    suffix no format has. Raises ``NameNotFound`` for a name that is neither ours nor a format.
     """
     if name is not None:
         choices = (*_OWN, *_formats())
@@ -195,18 +194,18 @@ def configure(
     documents: Iterable[Document],
     out: Path,
     source: Path | None = None,
-    labels: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+    types: "Mapping[str, LayerTypes]" = MappingProxyType({}),
 ) -> None:
     """Write the annotation.conf of the documents below ``out``, unless it exists.
 
-    It is that of the folder ``source``, if it has one, with the types that it lacks. ``labels``
-    are labels of spans and relations, by layer, that documents might have.
+    It is that of the folder ``source``, if it has one, with the types that it lacks. ``types``
+    are those that documents might have, by layer.
     """
     from spanloom.formats.brat.conf_from_documents import TypeCollector
 
     collector = TypeCollector()
-    for layer, kinds in labels.items():
-        collector.add_labels(layer, **kinds)
+    for layer, of_layer in types.items():
+        collector.add_types(layer, of_layer)
     count = sum(1 for _ in map(collector.add, documents))
     write_configuration(collector.config(), count, out, source)
 

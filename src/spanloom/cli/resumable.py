@@ -55,7 +55,7 @@ def annotate_into(executor: Executor, shards: Sequence[Shard], output: OutputJob
         log(description.line)
         output.shown.check(description.layers, description.not_run)
         shown = replace(output.shown, doubts=description.doubts)
-        output = replace(output, shown=shown, labels=description.labels)
+        output = replace(output, shown=shown, types=description.types)
         run = _Run(shards, output, description)
         stack.callback(run.close)
         if output.is_corpus:

@@ -173,7 +173,9 @@ def _offset(place: JsonObject, key: str) -> int:
     """Return where a region starts or ends; raises ``ValueError`` that names the key."""
     offset = value_of(place, key)
     if isinstance(offset, str):
-        raise ValueError(f"{key}: expected a number, or globalOffsets beside it, got {offset!r:.40}")
+        raise ValueError(
+            f"{key}: expected a number, or globalOffsets beside it, got {offset!r:.40}"
+        )
     return a_number(offset)
 
 

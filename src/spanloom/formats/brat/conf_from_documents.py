@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 
 from spanloom.columns import AnnotationColumns
 from spanloom.document import (
@@ -24,6 +24,19 @@ from spanloom.formats.brat.spelling import write_name, write_text, write_type
 T = TypeVar("T")
 
 SECTIONS = ("entities", "relations", "events", "attributes")
+
+
+class LayerTypes(TypedDict):
+    """What a layer may have: labels, which of them trigger events, roles, values by attribute.
+
+    ``roles`` are those of arguments alone, which are among the labels of relations, too.
+    """
+
+    spans: list[str]
+    relations: list[str]
+    triggers: list[str]
+    roles: list[str]
+    attributes: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +139,22 @@ class TypeCollector:
                     for annotation in _examples(annotations, lookup):
                         self._add_annotation(annotation, layer.name, lookup)
 
-    def add_labels(self, layer: str, spans: Iterable[str], relations: Iterable[str]) -> None:
-        """Add types that a layer may have; its relations may hold between any spans of it."""
+    def add_types(self, layer: str, types: LayerTypes) -> None:
+        """Add types that a layer may have; any spans of it fill its relations and roles."""
         prefix = None if layer == MAIN else layer
-        span_types = [write_type(label, prefix) for label in spans]
+        span_types = [write_type(label, prefix) for label in types["spans"]]
         self.entities.update(span_types)
         rows = [("Arg1", end, "Arg2", end) for end in span_types or ["<ENTITY>"]]
-        for label in relations:
-            self.relations.setdefault(write_type(label, prefix), set()).update(rows)
+        for label in types["relations"]:
+            if label not in types["roles"]:
+                self.relations.setdefault(write_type(label, prefix), set()).update(rows)
+        for label in types["triggers"]:
+            roles = self.events.setdefault(write_type(label, prefix), {})
+            for role in types["roles"]:
+                roles.setdefault(write_name(role), {}).update(dict.fromkeys(span_types))
+        for name, values in types["attributes"].items():
+            written = {write_text(value, tabs=False) for value in values if value}
+            self.attributes.setdefault(write_type(name, prefix), set()).update(written)
 
     def _add_annotation(self, annotation: Annotation, layer: str, lookup: Lookup) -> None:
         """Add the type of one annotation of a layer."""
