@@ -84,7 +84,7 @@ class Echo:
             "layers": [],
             "doubts": {},
             "not_run": {},
-            "labels": {},
+            "types": {},
         }
         answer = described if b"description" in head else {"compute": "c"}
         return Answer(key, json.dumps(answer).encode() + b"\n" + body)
