@@ -73,6 +73,11 @@ def test_documents_that_one_side_did_not_annotate_are_named(spanloom, tmp_path, 
     spanloom("score", tmp_path / "first", tmp_path / "second", "--metric", "spans")
     assert "first: without layer main, so they are not scored: c" in caplog.text
     assert "second: without layer main, so they count as empty: a" in caplog.text
+    caplog.clear()
+    with_itself = (tmp_path / "first", tmp_path / "first", "--metric", "spans", "--json")
+    (layer,) = json.loads(spanloom("score", *with_itself).stdout)["layers"].values()
+    assert layer["f1"] == 100.0
+    assert "without layer" not in caplog.text
 
 
 def test_lines_that_cannot_be_read_are_told(spanloom, tmp_path, caplog):

@@ -139,7 +139,8 @@ class Annotator:
             shared = stored.get("role_relations", ())
             types["roles"] += (role for role in stored.get("roles", ()) if role not in shared)
             for key in ("attributes", "relation_attributes"):
-                types["attributes"] |= stored.get(key, {})
+                for attribute, values in stored.get(key, {}).items():
+                    types["attributes"].setdefault(attribute, []).extend(values)
         return of_layers
 
     def begin(self, stretch: Sequence[Document]) -> None:

@@ -104,7 +104,8 @@ def score_layers(
         second_documents = match_documents(gold_documents, documents(second), second)[1]
     layers: Scores = {}
     for name in _scored_layers(gold_documents, predicted_documents, options.get(LAYER), predicted):
-        _log_one_sided(name, {gold: gold_documents, predicted: predicted_documents})
+        _log_lacking(name, gold, gold_documents, predicted_documents, "are not scored")
+        _log_lacking(name, predicted, predicted_documents, gold_documents, "count as empty")
         layer_report = report.score(gold_documents, predicted_documents, name)
         layers[name] = {"documents": layer_report.documents, **summarize(pick(layer_report))}
         if layer_report.unscored:
@@ -115,19 +116,15 @@ def score_layers(
     return {"layers": layers}
 
 
-def _log_one_sided(layer: str, sides: Mapping[Path, Sequence[Document]]) -> None:
-    """Log which documents have a layer on one of two sides only, gold being the first."""
-    pairs = list(zip(*sides.values(), strict=True))
-    for side, path in enumerate(sides):
-        missing = [
-            pair[side].name
-            for pair in pairs
-            if pair[1 - side].has_layer(layer) and not pair[side].has_layer(layer)
-        ]
-        if missing:
-            outcome = "count as empty" if side else "are not scored"
-            names = shorten_list(missing)
-            _LOG.warning("%s: without layer %s, so they %s: %s", path, layer, outcome, names)
+def _log_lacking(
+    layer: str, path: Path, side: Sequence[Document], other: Sequence[Document], outcome: str
+) -> None:
+    """Log the documents of one side, read from ``path``, that lack a layer which the other has."""
+    pairs = zip(side, other, strict=True)
+    names = [a.name for a, b in pairs if b.has_layer(layer) and not a.has_layer(layer)]
+    if names:
+        listed = shorten_list(names)
+        _LOG.warning("%s: without layer %s, so they %s: %s", path, layer, outcome, listed)
 
 
 def summarize(score: Score) -> Scores:
