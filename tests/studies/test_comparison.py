@@ -158,6 +158,37 @@ def test_the_parts_of_documents_and_seeds_are_added_as_drawn_at_random():
     assert (difference.interval.low, difference.interval.high) == pytest.approx(ends, rel=0.05)
 
 
+@pytest.mark.parametrize("num_runs", [(3, 3), (2, 4)])
+def test_luck_of_runs_on_documents_is_counted_once(num_runs):
+    """It is in the variance over runs; Student's t over runs is then the whole test."""
+    rng = np.random.default_rng(10)
+    corpus = rng.uniform(0.3, 0.7, 5000)
+    first, second = (corpus + rng.normal(0, 0.1, (runs, 5000)) for runs in num_runs)
+    difference = paired_over_seeds(
+        *[[scores_per_document([*run]) for run in side] for side in (first, second)]
+    )
+    test = ttest_ind(first.mean(1), second.mean(1))
+    assert difference.p == pytest.approx(test.pvalue, rel=0.05)
+    bounds = test.confidence_interval(0.95)
+    ends = difference.interval.low, difference.interval.high
+    assert ends == pytest.approx((*bounds,), abs=0.05 * (bounds.high - bounds.low))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("of_luck", [0.05, 0.2])
+def test_equal_systems_of_lucky_runs_are_significant_in_one_of_twenty(of_luck):
+    rng = np.random.default_rng(14)
+    low = 0
+    for _ in range(1000):
+        gains = rng.normal(0, 0.1, 100)
+        runs = [
+            scores_per_document([*((run < 3) * gains + rng.normal(0, of_luck, 100))])
+            for run in range(6)
+        ]
+        low += paired_over_seeds(runs[:3], runs[3:], resamples=100).p < 0.05
+    assert 0.03 < low / 1000 < 0.075
+
+
 def test_runs_that_differ_less_than_seeds_are_not_significant():
     documents = [0.5] * 30
     seeds = [[score + shift for score in documents] for shift in (-0.2, 0.0, 0.25)]

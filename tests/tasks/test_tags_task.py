@@ -346,6 +346,16 @@ def test_spans_count_whole_where_tags_have_a_prefix(scheme):
     assert "tags as Changpinyo" in report.to_table()
 
 
+@pytest.mark.parametrize("scheme", ["none", "BIO"])
+def test_spans_within_blanks_have_tags_where_no_words_are_given(scheme):
+    gold = document("to Rome, or Bern?", ("X", "Rome"), ("X", "Bern"))
+    part = document("to Rome, or Bern?", ("X", "Rome,"), ("X", "Bern"))
+    task = make(KIND, [gold], scheme=scheme, metric="changpinyo")
+    assert task.metrics(task.compute_metrics([gold], [gold]))["changpinyo"] == 1
+    tags = task.compute_metrics([gold], [part]).tags.micro
+    assert (tags.hits, tags.predicted, tags.gold) == ((1, 1, 2) if scheme == "none" else (1, 2, 2))
+
+
 @given(data=st.data())
 def test_the_metric_is_that_of_the_scorer_on_the_same_tags(data, tmp_path_factory):
     """Written as two files of tags and read by ``spanloom score``, both sides count the same."""

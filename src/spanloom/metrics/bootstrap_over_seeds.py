@@ -1,20 +1,19 @@
 """What resampled documents say of a metric where a system was trained with several seeds.
 
-A difference varies with documents, normally with the bootstrap's variance, and with seeds. Few runs
-tell their variance badly, so that part has Student's t, of the variance that all systems have in
-common; p and interval are those of the sum of both. Resampled runs would do for an interval, not
+A mean over runs varies with documents, normally with the bootstrap's variance, and with seeds. Few
+runs tell their variance badly, so that part has Student's t, of the variance that all systems have
+in common; p and interval are those of the sum of both. Resampled runs would do for an interval, not
 for a small p: three runs have few resamples, and none far out.
 
-For the interval of one mean, runs are drawn with replacement beside documents. Their distance from
-their mean is widened, for n runs by the root of n / (n - 1), and by the ratio of Student's quantile
-to the normal one.
+What one run scores by luck on these documents is in the variance over runs, and in the bootstrap's
+variance of their mean, too, so it is taken from the latter (the interaction of a two-way layout
+with random effects).
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -53,19 +52,9 @@ def interval_over_seeds(
     """
     if not runs or not all(len(run.rows) for run in runs):
         raise DataError("interval over seeds: expected runs with documents, got none")
-    rng, widening = np.random.default_rng(0), _student_widening(len(runs) - 1)
-    rows = [run.rows for run in runs]
-    block_size = max(1, CELLS // sum(map(len, rows)))
-    means: list[Scores] = []
-    for start in range(0, resamples, block_size):
-        num_draws = min(block_size, resamples - start)
-        weights = _draw_runs(rng, len(runs), num_draws, widening)
-        if same_documents:
-            documents = [_draw(rng, len(rows[0]), num_draws)] * len(runs)
-        else:
-            documents = [_draw(rng, len(run), num_draws) for run in rows]
-        means.append(_mean_over_runs(runs[0].spec.of, weights, documents, rows))
-    return percentile_interval(np.concatenate(means))
+    if same_documents or len(runs) == 1:
+        return _contrast((runs,), (1,), 0, resamples).interval
+    return _of_independent([run.value for run in runs]).interval
 
 
 def paired_over_seeds(
@@ -101,31 +90,56 @@ def _contrast(
         check_comparable("paired bootstrap", systems[0][0], run)
     metric = systems[0][0].spec.of
     rng = np.random.default_rng(seed)
-    stacks = [np.stack([run.rows for run in runs]) for runs in systems]
-    scores = [metric(stack.sum(1)) for stack in stacks]  # each of shape (run)
-    observed = float(_signed_sum(signs, [of.mean() for of in scores]))
-    num_documents = stacks[0].shape[1]
+    stack = np.stack([run.rows for run in chain.from_iterable(systems)])
+    num_documents = stack.shape[1]
 
-    def draw_differences(num_draws: int) -> Scores:
+    def draw_scores(num_draws: int) -> Scores:
         documents = _draw(rng, num_documents, num_draws)
-        means = [
-            metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True)).mean(1)
-            for stack in stacks
-        ]
-        differences: Scores = _signed_sum(signs, means)
-        return differences
+        return metric(np.einsum("nd,rdc->nrc", documents, stack, optimize=True))
 
-    drawn = _draw_all(draw_differences, resamples, CELLS // num_documents)
-    freedom = sum(len(of) - 1 for of in scores)
-    if not freedom:
-        return _of_percentiles(observed, drawn)
-    pooled = sum(float(((of - of.mean()) ** 2).sum()) for of in scores) / freedom
-    of_seeds = math.sqrt(pooled * sum(1 / len(of) for of in scores))
-    return _Error(float(drawn.std(ddof=1)), of_seeds, freedom).difference(observed)
+    layout = _Layout(tuple(map(len, systems)), tuple(signs))
+    scores = metric(stack.sum(1))
+    drawn = _draw_all(draw_scores, resamples, CELLS // num_documents)
+    observed, differences = float(layout.contrast(scores)), layout.contrast(drawn)
+    if not layout.freedom:
+        return _of_percentiles(observed, differences)
+    luck = float(layout.deviations(drawn).var(0).sum())  # of each run on these documents
+    of_documents = float(differences.var(ddof=1)) - layout.of_means(luck)
+    of_seeds = layout.of_means(float((layout.deviations(scores) ** 2).sum()))
+    error = _Error(math.sqrt(max(0.0, of_documents)), math.sqrt(of_seeds), layout.freedom)
+    return error.difference(observed)
 
 
-def _signed_sum(signs: Sequence[int], values: Sequence[Any]) -> Any:
-    return sum(sign * value for sign, value in zip(signs, values, strict=True))
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How many runs each system has, and the sign of its mean in what is contrasted.
+
+    Scores are of shape (..., run), the runs of the first system first.
+    """
+
+    num_runs: tuple[int, ...]
+    signs: tuple[int, ...]
+
+    @property
+    def freedom(self) -> int:
+        """How many degrees of freedom the variance over runs has."""
+        return sum(self.num_runs) - len(self.num_runs)
+
+    def contrast(self, scores: Scores) -> Scores:
+        """Return the sum of the systems' means, each with its sign, of shape (...)."""
+        weights = np.repeat(np.divide(self.signs, self.num_runs), self.num_runs)
+        contrasted: Scores = scores @ weights
+        return contrasted
+
+    def deviations(self, scores: Scores) -> Scores:
+        """Return how far each run is from the mean of its system, of shape (..., run)."""
+        ends = np.cumsum(self.num_runs)[:-1]
+        parts = np.split(scores, ends, axis=-1)
+        return np.concatenate([part - part.mean(-1, keepdims=True) for part in parts], axis=-1)
+
+    def of_means(self, squares: float) -> float:
+        """Return the variance of the contrast where deviations have this sum of squares."""
+        return squares / self.freedom * sum(1 / count for count in self.num_runs)
 
 
 def paired_by_seed(
@@ -143,27 +157,17 @@ def paired_by_seed(
         )
     for run, other in zip(first, second, strict=True):
         check_comparable("paired bootstrap", run, other)
-    gains = [run.value - other.value for run, other in zip(first, second, strict=True)]
-    if len(gains) == 1:
+    if len(first) == 1:
         return _contrast((first, second), (1, -1), seed, resamples)
-    deviation = float(np.std(gains, ddof=1)) / math.sqrt(len(gains))  # of seeds and documents
-    return _Error(0.0, deviation, len(gains) - 1).difference(float(np.mean(gains)))
+    return _of_independent(
+        [run.value - other.value for run, other in zip(first, second, strict=True)]
+    )
 
 
-def _mean_over_runs(
-    metric: Callable[[Table], Scores],
-    weights: Table,
-    documents: Sequence[Table],
-    runs: Sequence[Table],
-) -> Scores:
-    """Return the mean of a metric over weighted runs, shape (draw).
-
-    ``weights`` has shape (draw, run); drawn ``documents`` have shape (draw, document) for each run,
-    whose rows have shape (document, cell).
-    """
-    scores = [metric(drawn @ rows) for drawn, rows in zip(documents, runs, strict=True)]
-    mean: Scores = (weights * np.stack(scores, axis=1)).mean(1)
-    return mean
+def _of_independent(values: Sequence[float]) -> Difference:
+    """Return what is known of the mean of independent values, at least two, by Student's t."""
+    deviation = float(np.std(values, ddof=1)) / math.sqrt(len(values))  # of seeds and documents
+    return _Error(0.0, deviation, len(values) - 1).difference(float(np.mean(values)))
 
 
 def _draw_all(draw: Callable[[int], Scores], resamples: int, block_size: int) -> Scores:
@@ -228,24 +232,6 @@ def on_same_documents(runs: Sequence[DocumentCounts]) -> bool:
     """Return whether gold has the same numbers in all runs, document by document."""
     golds = [run.rows[:, list(run.spec.gold_cells)] for run in runs]
     return all(np.array_equal(gold, golds[0]) for gold in golds)
-
-
-def _student_widening(freedom: int) -> float:
-    """Return Student's quantile over the normal one, for an interval of .95; 1 without freedom."""
-    from scipy.stats import norm, t
-
-    return float(t.ppf(0.975, freedom) / norm.ppf(0.975)) if freedom else 1.0
-
-
-def _draw_runs(rng: np.random.Generator, size: int, num_draws: int, widening: float) -> Table:
-    """Return the weights of ``size`` drawn runs, shape (draw, run); their distance from 1 is wide.
-
-    Weights may be below 0; their sum is ``size``.
-    """
-    if size == 1:
-        return np.ones((num_draws, 1))
-    wide: Table = 1 + widening * (size / (size - 1)) ** 0.5 * (_draw(rng, size, num_draws) - 1)
-    return wide
 
 
 def _draw(rng: np.random.Generator, size: int, num_draws: int) -> Table:

@@ -1,12 +1,16 @@
 """F1 of tags as Changpinyo et al. (2018, section 3.2) count them, beside that of spans."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
 from statistics import fmean
 from typing import ClassVar
 
 from spanloom.annotation.tag_schemes import OUTSIDE, Plain, Scheme, Tagged
 from spanloom.document import Document
+from spanloom.formats._document_builder import with_words
 from spanloom.formats._word_view import WordView, encodable_spans
 from spanloom.metrics import report as reports
 from spanloom.metrics.bootstrap import DocumentCounts, counts_per_document
@@ -14,6 +18,7 @@ from spanloom.metrics.chunks import Pair, count_tag_spans
 from spanloom.metrics.counts import Counts, label_f1
 from spanloom.metrics.report import Report, Score, annotated_documents, sum_counts
 from spanloom.tasks._base import MetricValues
+from spanloom.tokenization import Bounds, WordTokenizer, blank_words, line_sentences
 
 _NONE = Counts(0, 0, 0)
 
@@ -97,7 +102,10 @@ class TagMeasure:
 
     def _pairs(self, gold: Document, predicted: Document, layer: str) -> Iterator[Pair | None]:
         """Yield the gold and the predicted tag of each word, and None after each sentence."""
-        sides = [self._tags(WordView(document), layer) for document in (gold, predicted)]
+        sides = [
+            self._tags(WordView(document), layer)
+            for document in _with_words_of_spans((gold, predicted), layer)
+        ]
         for gold_tags, predicted_tags in zip(*sides, strict=True):
             yield from zip(gold_tags, predicted_tags, strict=True)
             yield None
@@ -113,3 +121,24 @@ class TagMeasure:
         """Whether the scheme has tags for a span."""
         start, end, label = span
         return not isinstance(self.scheme, Plain) or (end - start == 1 and label != OUTSIDE)
+
+
+def _with_words_of_spans(documents: Sequence[Document], layer: str) -> list[Document]:
+    """Return gold and predicted documents of one text with words for the tags of a layer.
+
+    Where gold gives none they end at blanks and, as tags have no part of a word, at bounds of the
+    spans of both sides.
+    """
+    spans = chain.from_iterable(document.layer_or_empty(layer).spans for document in documents)
+    cuts = sorted({bound for span in spans for ends in span.fragments for bound in ends})
+    split = WordTokenizer(partial(_words_cut_at, cuts), line_sentences)
+    return [with_words(document, split) for document in documents]
+
+
+def _words_cut_at(cuts: Sequence[int], text: str) -> list[Bounds]:
+    """Return what stands between blanks, cut at some characters, which are in order."""
+    words: list[Bounds] = []
+    for start, end in blank_words(text):
+        inner = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+        words += pairwise((start, *inner, end))
+    return words
