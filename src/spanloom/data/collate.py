@@ -17,7 +17,9 @@ from spanloom.tensors import Batch, PromptLayout
 from spanloom.tokenization import Bounds
 
 WordIndices = npt.NDArray[np.int64]  # the word of each piece of a run
+PieceIds = npt.NDArray[np.int64]
 _NO_WORD = -1  # of special pieces, and of context outside an instance
+_NONE: WordIndices = np.zeros(0, np.int64)
 
 
 def collate(instances: Sequence[Instance], tokenizer: SubwordTokenizer, limit: int) -> Batch:
@@ -61,7 +63,7 @@ class _Windows:
 
     tokenizer: SubwordTokenizer
     limit: int
-    ids: list[list[int]] = field(default_factory=list)
+    ids: list[PieceIds] = field(default_factory=list)
     first_sizes: list[int] = field(default_factory=list)
     runs: list[tuple[int, int, WordIndices]] = field(default_factory=list)
     context: list[tuple[int, int, WordIndices]] = field(default_factory=list)
@@ -77,46 +79,53 @@ class _Windows:
         for (a, b), (left, right) in zip(
             bounds, instance.window_context or repeat(((), ())), strict=False
         ):
-            inner = _word_indices(layout.text_word + a, instance.pieces[a:b])
+            pieces = instance.pieces[a:b]
+            inner = _word_indices(layout.text_word + a, pieces)
             words = _pad_context(len(left), inner, len(right))
-            ids = [*left, *flat_pieces(instance.pieces[a:b]), *right]
+            ids = _concatenate(left, flat_pieces(pieces), right)
             for part in _clip(strided_windows(len(ids), room), len(left), len(left) + len(inner)):
                 window, end = len(self.ids), offset + part.end - part.start
                 keep_start = part.keep_start - part.start + offset
                 keep_end = part.keep_end - part.start + offset
                 prompt_position = end + len(suffix) if layout.after else len(prefix)
                 last = end + len(layout.after) + len(suffix) - 1
-                self.runs += [
-                    (window, 0 if prefix else last, layout.cls),
-                    (window, prompt_position, layout.prompt),
-                    (window, keep_start, words[part.keep_start : part.keep_end]),
-                ]
-                self.context += [
-                    (window, offset, words[part.start : part.keep_start]),
-                    (window, keep_end, words[part.keep_end : part.end]),
-                ]
+                self._run(window, 0 if prefix else last, layout.cls)
+                self._run(window, prompt_position, layout.prompt)
+                self._run(window, keep_start, words[part.keep_start : part.keep_end])
+                self._run(window, offset, words[part.start : part.keep_start], is_context=True)
+                self._run(window, keep_end, words[part.keep_end : part.end], is_context=True)
                 text = ids[part.start : part.end]
-                self.ids.append([*prefix, *layout.before, *text, *layout.after, *suffix])
+                self.ids.append(
+                    _concatenate((*prefix, *layout.before), text, (*layout.after, *suffix))
+                )
                 first_size = end + len(suffix) if layout.after else offset
                 self.first_sizes.append(first_size if len(layout.prompt) else 0)
         self.num_words += layout.num_words
 
+    def _run(
+        self, window: int, position: int, words: WordIndices, *, is_context: bool = False
+    ) -> None:
+        """Add adjacent pieces, if there are any."""
+        if len(words):
+            (self.context if is_context else self.runs).append((window, position, words))
+
     def pad(self) -> tuple[Tensor, Tensor]:
         """Return input ids and attention mask, both (window, seq)."""
-        width = max(map(len, self.ids), default=1)
-        padding = self.tokenizer.padding
-        rows = [window + [padding] * (width - len(window)) for window in self.ids]
-        lengths = torch.tensor([len(window) for window in self.ids])
-        ids = torch.from_numpy(np.array(rows, np.int64))  # torch reads lists slowly
-        return ids, torch.arange(width)[None] < lengths[:, None]
+        lengths = np.fromiter(map(len, self.ids), np.int64)
+        width = int(lengths.max(initial=1))
+        mask = np.arange(width) < lengths[:, None]
+        ids = np.full(mask.shape, self.tokenizer.padding)
+        ids[mask] = np.concatenate([_NONE, *self.ids])
+        return torch.from_numpy(ids), torch.from_numpy(mask)
 
     def pieces(self, width: int) -> tuple[Tensor, Tensor]:
         """Return the index of each piece in the flat ids, and its word; words ascend."""
         runs = [(window * width + position, words) for window, position, words in self.runs]
-        indices = np.concatenate([np.arange(first, first + len(words)) for first, words in runs])
-        words = np.concatenate([words for _, words in runs])
+        indices = [np.arange(first, first + len(words)) for first, words in runs]
+        words = np.concatenate([_NONE, *(words for _, words in runs)])
         order = np.argsort(words, kind="stable")
-        return torch.from_numpy(indices[order]), torch.from_numpy(words[order])
+        index = np.concatenate([_NONE, *indices])[order]
+        return torch.from_numpy(index), torch.from_numpy(words[order])
 
     def words_at(self, width: int) -> Tensor:
         """Return the word at each position, (window, seq); -1 for special pieces."""
@@ -152,8 +161,10 @@ class _InstanceLayout:
     @classmethod
     def of(cls, instance: Instance, first: int, tokenizer: SubwordTokenizer) -> "_InstanceLayout":
         """Return the layout of an instance whose words are numbered from ``first``."""
+        if not instance.prompt.pieces and not instance.wants_cls:
+            return cls(_NONE, _NONE, first, [], [], len(instance.pieces))
         prompt, separator = instance.prompt, list(tokenizer.suffix)
-        pieces = flat_pieces(prompt.pieces)
+        pieces = flat_pieces(prompt.pieces).tolist()
         start = first + instance.wants_cls
         num_prompt, num_text = len(prompt.pieces), len(instance.pieces)
         text_word, prompt_word = (
@@ -175,6 +186,12 @@ def _clip(windows: Sequence[Window], first: int, end: int) -> Iterator[Window]:
         keep_start, keep_end = max(window.keep_start, first), min(window.keep_end, end)
         if keep_start < keep_end or first == end:
             yield Window(window.start, window.end, min(keep_start, keep_end), keep_end)
+
+
+def _concatenate(before: Sequence[int], pieces: PieceIds, after: Sequence[int]) -> PieceIds:
+    if not before and not after:
+        return pieces
+    return np.concatenate([np.array(before, np.int64), pieces, np.array(after, np.int64)])
 
 
 def _pad_context(left: int, words: WordIndices, right: int) -> WordIndices:

@@ -243,7 +243,7 @@ def _window_context(
 
 
 def _flat_pieces(tokens: TokenizedDocument, words: Bounds) -> tuple[int, ...]:
-    return tuple(flat_pieces(tokens.pieces[words[0] : words[1]]))
+    return tuple(flat_pieces(tokens.pieces[words[0] : words[1]]).tolist())
 
 
 def _groups(lengths: Sequence[int], limit: int, rng: Random | None) -> Iterator[tuple[int, int]]:

@@ -131,18 +131,18 @@ def mask_pieces(
     masks = [_draw(line, how, text) for line, text in zip(lines, texts, strict=True)]
     portions = _flat_ints(mask.portions for mask in masks).reshape(-1, 2)
     size = portions[:, 1] - portions[:, 0]
-    rows = torch.from_numpy(index[_ranges(portions[:, 0], size)])
-    fates = np.concatenate([mask.fates for mask in masks]) if masks else np.zeros(0)
-    fate = torch.from_numpy(fates.repeat(size))
-    flat = batch.input_ids.flatten()
+    rows = index[_ranges(portions[:, 0], size)]
+    fate = _flat_floats(mask.fates for mask in masks).repeat(size)
+    ids = batch.input_ids.numpy().copy()
+    flat = ids.reshape(-1)
     labels = flat[rows]
-    masked = torch.where(fate < how.replaced, piece, labels)
-    points = np.fromiter(chain.from_iterable(mask.points for mask in masks), np.float64)
+    masked = np.where(fate < how.replaced, piece, labels)
+    points = torch.from_numpy(_flat_floats(mask.points for mask in masks))
     is_random = (fate >= how.replaced) & (fate < how.replaced + how.random)
-    masked[is_random] = random_pieces.at(torch.from_numpy(points))
-    ids = flat.scatter(0, rows, masked).view_as(batch.input_ids)
+    masked[is_random] = random_pieces.at(points).numpy()
+    flat[rows] = masked
     num_masked = torch.tensor([mask.num_pieces for mask in masks], dtype=torch.long)
-    return replace(batch, input_ids=ids), _targets(rows, labels), num_masked
+    return replace(batch, input_ids=torch.from_numpy(ids)), _targets(rows, labels), num_masked
 
 
 def word_dropout(batch: Batch, rate: float, unknown: int) -> Batch:
@@ -202,6 +202,10 @@ def _flat_ints(bounds: Iterable[Sequence[Bounds]]) -> Int[np.ndarray, " number"]
     return np.fromiter(chain.from_iterable(chain.from_iterable(bounds)), np.int64)
 
 
+def _flat_floats(numbers: Iterable[Sequence[float]]) -> Float[np.ndarray, " number"]:
+    return np.fromiter(chain.from_iterable(numbers), np.float64)
+
+
 def _ranges(
     start: Int[np.ndarray, " span"], size: Int[np.ndarray, " span"]
 ) -> Int[np.ndarray, " masked"]:
@@ -211,13 +215,14 @@ def _ranges(
     return ranges
 
 
-def _targets(rows: Int[Tensor, " masked"], labels: Int[Tensor, " masked"]) -> MaskTargets:
+def _targets(rows: Int[np.ndarray, " masked"], labels: Int[np.ndarray, " masked"]) -> MaskTargets:
     """Return the targets; touching portions are one run, so the pieces around it are unmasked."""
-    first = (rows.diff(prepend=rows[:1] - 2) != 1).nonzero()[:, 0]
-    size = first.diff(append=torch.tensor([len(rows)]))
-    left = (rows[first] - 1).repeat_interleave(size)
-    right = (rows[first] + size).repeat_interleave(size)
-    return MaskTargets(rows, labels, left, right, rows - left - 1)
+    first = np.flatnonzero(np.diff(rows, prepend=rows[:1] - 2) != 1)
+    size = np.diff(first, append=len(rows))
+    left = (rows[first] - 1).repeat(size)
+    right = (rows[first] + size).repeat(size)
+    columns = (rows, labels, left, right, rows - left - 1)
+    return MaskTargets(*map(torch.from_numpy, columns))
 
 
 def _spans(

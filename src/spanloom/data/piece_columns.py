@@ -64,13 +64,13 @@ def num_pieces(pieces: Pieces) -> int:
 def piece_counts(pieces: Pieces) -> Int[np.ndarray, " word"]:
     """Return how many pieces each word has."""
     if isinstance(pieces, PieceColumns):
-        return np.diff(pieces.edges)
+        counts: Int[np.ndarray, " word"] = pieces.edges[1:] - pieces.edges[:-1]
+        return counts
     return np.fromiter(map(len, pieces), np.int64, len(pieces))
 
 
-def flat_pieces(pieces: Pieces) -> list[int]:
+def flat_pieces(pieces: Pieces) -> Int[np.ndarray, " piece"]:
     """Return the pieces of all words, one after the other."""
     if isinstance(pieces, PieceColumns):
-        flat: list[int] = pieces.flat().tolist()
-        return flat
-    return list(chain.from_iterable(pieces))
+        return pieces.flat()
+    return np.fromiter(chain.from_iterable(pieces), np.int64)

@@ -4,7 +4,7 @@ A portion that would pass the budget is drawn again. So the last spans of a text
 those before: what that bias comes to, ``training.text_data`` reports.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
@@ -50,35 +50,41 @@ class WordLine:
         """
         spans: list[Bounds] = []
         lengths: list[int] = []
-        num_redraws = 0
+        num_redraws, num_runs = 0, self.end.count(0)  # of free words, at most
         while budget and self.free and num_redraws < _NUM_REDRAWS:
             if not lengths:
                 choices = range(1, len(cumulative) + 1)
                 lengths = rng.choices(choices, cum_weights=cumulative, k=_NUM_LENGTHS)
-            first, end = self._draw(lengths.pop(), rng)
-            span = self.start[first], self.end[end - 1]
+            length = lengths.pop()
+            if self.free.bit_count() <= num_runs * (length - 1):  # else one run has so many
+                length = self._longest(length)
+            first = self._draw(length, rng.random)
+            span = self.start[first], self.end[first + length - 1]
             if span[1] - span[0] > budget:
                 num_redraws += 1
                 continue
-            self._take(first, end)
+            self._take(first, first + length)
             spans.append(span)
             budget -= span[1] - span[0]
-            num_redraws = 0
+            num_redraws, num_runs = 0, num_runs + 1
         return spans + self._fill_with_words(budget, rng)
 
-    def _draw(self, length: int, rng: Random) -> Bounds:
-        """Draw so many free words that are adjacent, or fewer where they fit nowhere."""
+    def _longest(self, length: int) -> int:
+        """Return how many free words are adjacent anywhere, at most ``length``."""
         fits = self.free  # a bit for each word from which on so many are free
         for size in range(1, length):
-            longer = fits & (self.free >> size)
-            if not longer:
-                length = size
-                break
-            fits = longer
+            fits &= self.free >> size
+            if not fits:
+                return size
+        return length
+
+    def _draw(self, length: int, random: Callable[[], float]) -> int:
+        """Draw the first of so many free words that are adjacent somewhere."""
+        free, num_words, all_free = self.free, len(self.start), (1 << length) - 1
         while True:
-            first = int(rng.random() * len(self.start))
-            if fits >> first & 1:
-                return first, first + length
+            first = int(random() * num_words)
+            if free >> first & all_free == all_free:
+                return first
 
     def _fill_with_words(self, budget: int, rng: Random) -> list[Bounds]:
         """Take random free words until none is left that fits into the budget."""

@@ -71,8 +71,8 @@ class TextCorpus:
 
     def words(self, start: int, end: int) -> PieceColumns:
         """Return the pieces of each word in ``[start, end)``."""
-        begins = self._word_begins(start, end)
-        edges = np.append(np.flatnonzero(begins), end - start)
+        (begins,) = self._word_begins(start, end).nonzero()
+        edges = np.concatenate([begins, (end - start,)])
         return PieceColumns(self.pieces[start:end], edges)
 
     def _word_begins(self, start: int, end: int) -> npt.NDArray[np.bool_]:

@@ -127,7 +127,7 @@ class Rows:
     def by_name(self) -> dict[str, list[Row]]:
         """Return all rows of each name, whatever their keys; raises ``FormatError``."""
         named: dict[str, list[Row]] = {}
-        for path in sorted(self.folder.glob("?" * KEY_LENGTH + ".json")):
+        for path in sorted(self.folder.glob("[0-9a-f]" * KEY_LENGTH + ".json")):
             row = from_json(path.read_bytes(), str(path))
             named.setdefault(row.name, []).append(row)
         return named
