@@ -75,13 +75,13 @@ SPAN = '{"id": "T1", "label": "P", "fragments": [[0, 1]]'
     [
         ("{", "Expecting property name"),
         ("[]", "expected an object"),
-        ("{}", "expected a string, got None"),
+        ("{}", "expected the key 'text', got none"),
         ('{"text": 3}', "expected a string, got 3"),
         ('{"text": "a", "txt": 1}', "unknown key 'txt'; known: name, text, meta, queries, layers"),
         ('{"text": "a", "text": "b"}', "a key stands twice"),
         ('{"text": "a", "meta": {"a": 1}}', "expected a list"),
         ('{"text": "a", "meta": [["a"]]}', "expected two strings"),
-        ('{"text": "a", "layers": [{}]}', "expected a string, got None"),
+        ('{"text": "a", "layers": [{}]}', "expected the key 'name', got none"),
         ('{"text": "a", "layers": [{"name": "m"}, {"name": "m"}]}', "two layers have one name"),
         (SPAN + "}", "unknown key 'id'"),
         (

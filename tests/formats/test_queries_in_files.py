@@ -181,7 +181,7 @@ def test_json_lines_have_them_where_there_are_any(tmp_path):
         ('{"Q1": "Who?"}', "expected a list"),
         ('["Who?"]', "expected an object, got 'Who\\?'"),
         ('[{"id": "Q1", "text": "Who?"}]', "unknown key 'text'; known: id, prompt"),
-        ('[{"id": "Q1"}]', "expected a string, got None"),
+        ('[{"id": "Q1"}]', "expected the key 'prompt', got 'id'"),
         ('[{"id": 1, "prompt": "Who?"}]', "expected a string, got 1"),
         ('[{"id": "Q1", "prompt": ""}]', "query 'Q1' needs a prompt"),
         ('[{"id": "Q1", "prompt": "a"}, {"id": "Q1", "prompt": "b"}]', "two queries have the id"),

@@ -196,7 +196,7 @@ def test_any_document_is_written_and_read_again(many):
         (_file(_qa("q1", ("", 99))), "expected the answer '' at 99"),
         (_file(_qa(is_impossible="no")), "expected true or false for 'is_impossible', got 'no'"),
         (_file(_qa(answers=None)), "expected a list, got None"),
-        (_file(context=None), "data[0].paragraphs[0]: expected a string, got None"),
+        (_file(context=None), "data[0].paragraphs[0]: context: expected a string, got None"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(said, problem):

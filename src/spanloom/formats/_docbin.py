@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from spanloom.errors import FormatError
-from spanloom.formats._json import a_list, a_number, a_string, an_object
+from spanloom.formats._json import a_list, a_number, a_string, an_object, list_of, strings_of
 
 Row = dict[str, Any]  # a token's attributes: strings, or numbers for those in NUMBERS
 
@@ -180,8 +180,8 @@ class _Reader:
         from spacy.strings import StringStore
 
         message = self.message
-        self._store = StringStore([a_string(string) for string in a_list(message["strings"])])
-        attrs = [a_number(attr) for attr in a_list(message["attrs"])]
+        self._store = StringStore(strings_of(message, "strings"))
+        attrs = [a_number(attr) for attr in list_of(message, "attrs")]
         width = len(attrs)
         cells = memoryview(message["tokens"]).cast("Q").tolist()
         spaces = [byte != 0 for byte in memoryview(message["spaces"]).cast("B")]
@@ -249,7 +249,7 @@ class _Reader:
         for group, names in pairs:
             group_data = an_object(self._unpack(group))
             spans = []
-            for packed_span in a_list(group_data["spans"]):
+            for packed_span in list_of(group_data, "spans"):
                 _, key, label, first, end, start, stop = _SPAN.unpack(packed_span)
                 key, label = self._strings((key, label))
                 spans.append(Grouped(label, first, end, start, stop, key))

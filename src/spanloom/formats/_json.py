@@ -1,15 +1,16 @@
 """Parse JSON strictly; errors name the line; find the line of a value by its path."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from spanloom.errors import FormatError
 from spanloom.formats._text import errors_at, lines
 from spanloom.strict_json import refuse_constant, unique_keys
 
 JsonObject = dict[str, Any]
+Value = TypeVar("Value")
 
 
 def parse_json(text: str, path: str, line: int | None = None) -> Any:
@@ -96,6 +97,61 @@ def value_of(json_object: dict[str, Any], key: str) -> Any:
         keys = ", ".join(map(repr, json_object)) or "none"
         raise ValueError(f"expected the key {key!r}, got {keys:.200}")
     return json_object[key]
+
+
+def string_of(json_object: JsonObject, key: str, default: str | None = None) -> str:
+    """Return the string of a key; raises ``ValueError`` that names the key.
+
+    As in the functions below, a missing key has the default; without one it is an error.
+    """
+    return _checked(a_string, json_object, key, default)
+
+
+def number_of(json_object: JsonObject, key: str) -> int:
+    """Return the whole number of a key; raises ``ValueError`` that names the key."""
+    return _checked(a_number, json_object, key, None)
+
+
+def object_of(json_object: JsonObject, key: str, default: JsonObject | None = None) -> JsonObject:
+    """Return the object of a key; raises ``ValueError`` that names the key."""
+    return _checked(an_object, json_object, key, default)
+
+
+def list_of(json_object: JsonObject, key: str, default: list[Any] | None = None) -> list[Any]:
+    """Return the list of a key; raises ``ValueError`` that names the key."""
+    return _checked(a_list, json_object, key, default)
+
+
+def strings_of(json_object: JsonObject, key: str, default: list[str] | None = None) -> list[str]:
+    """Return the list of strings of a key; raises ``ValueError`` that names key and index."""
+    return _elements(a_string, key, list_of(json_object, key, default))
+
+
+def objects_of(
+    json_object: JsonObject, key: str, default: list[JsonObject] | None = None
+) -> list[JsonObject]:
+    """Return the list of objects of a key; raises ``ValueError`` that names key and index."""
+    return _elements(an_object, key, list_of(json_object, key, default))
+
+
+def _checked(
+    check: Callable[[Any], Value], json_object: JsonObject, key: str, default: Value | None
+) -> Value:
+    value = value_of(json_object, key) if default is None else json_object.get(key, default)
+    try:
+        return check(value)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from error
+
+
+def _elements(check: Callable[[Any], Value], key: str, values: list[Any]) -> list[Value]:
+    checked: list[Value] = []
+    try:
+        for value in values:
+            checked.append(check(value))
+    except ValueError as error:
+        raise ValueError(f"{key}[{len(checked)}]: {error}") from error
+    return checked
 
 
 class _Cursor:

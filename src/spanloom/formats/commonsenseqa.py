@@ -22,7 +22,7 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Query
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, id_in_file
-from spanloom.formats._json import a_list, a_string, an_object, only, parse_json, value_of
+from spanloom.formats._json import an_object, object_of, objects_of, only, parse_json, string_of
 from spanloom.formats._text import errors_at, lines
 
 LAYER = "answers"
@@ -56,26 +56,26 @@ def sniff(head: str, name: str) -> bool:
 def _document(record: dict[str, Any], names: Names) -> Document:
     """Return the document of a line; raises ``ValueError``."""
     only(record, _KEY, "id", "question")
-    question = an_object(value_of(record, "question"))
+    question = object_of(record, "question")
     only(question, CONCEPT, "choices", "stem")
-    builder = names.making(a_string(value_of(record, "id")))
+    builder = names.making(string_of(record, "id"))
     if CONCEPT in question:
-        builder.meta.append((CONCEPT, a_string(question[CONCEPT])))
+        builder.meta.append((CONCEPT, string_of(question, CONCEPT)))
     labels, bounds = [], []
-    for choice in map(an_object, a_list(value_of(question, "choices"))):
+    for choice in objects_of(question, "choices"):
         only(choice, "label", "text")
-        text = a_string(value_of(choice, "text"))
+        text = string_of(choice, "text")
         if not text.strip() or len(text.splitlines()) != 1:
             raise ValueError(f"expected a choice of one line, got {text!r:.60}")
-        labels.append(a_string(value_of(choice, "label")))
+        labels.append(string_of(choice, "label"))
         start = builder.add_text(text)
         bounds.append((start, start + len(text)))
     if len(set(labels)) < len(labels) or not labels:
         raise ValueError(f"expected choices with labels of their own, got {labels!r:.60}")
     builder.meta.append((LABELS, json.dumps(labels)))
-    builder.queries.append(Query(_QUERY, a_string(value_of(question, "stem"))))
+    builder.queries.append(Query(_QUERY, string_of(question, "stem")))
     if _KEY in record:
-        right = a_string(record[_KEY])
+        right = string_of(record, _KEY)
         if right not in labels:
             raise ValueError(f"{_KEY}: expected one of {', '.join(labels):.60}, got {right!r:.60}")
         builder.layer(LAYER)

@@ -28,8 +28,10 @@ from spanloom.formats._json import (
     a_number,
     a_string,
     json_lines,
+    list_of,
     only,
-    value_of,
+    string_of,
+    strings_of,
 )
 from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
@@ -63,8 +65,8 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 def _build_document(record: JsonObject, names: Names) -> Document:
     """Return the document of a line; raises ``ValueError``."""
     only(record, *_KEYS)
-    builder = names.making(a_string(value_of(record, "doc_key")))
-    words = [a_string(word) for word in a_list(value_of(record, "sentence"))]
+    builder = names.making(string_of(record, "doc_key"))
+    words = strings_of(record, "sentence")
     if not all(words):
         raise ValueError(f"sentence: expected words, got {words!r:.60}")
     if words:
@@ -74,11 +76,11 @@ def _build_document(record: JsonObject, names: Names) -> Document:
     if "ner" in record:
         builder.layer(LAYER)
         entities: dict[Bounds, str] = {}
-        for entry in a_list(record["ner"]):
+        for entry in list_of(record, "ner"):
             (bounds,), (label,) = _parse_entry("ner", entry, len(words))
             entity = builder.add_word_span(LAYER, a_string(label), *bounds)
             entities.setdefault(bounds, entity)
-        for entry in a_list(record.get("relations", [])):
+        for entry in list_of(record, "relations", []):
             _add_relation(builder, entry, entities)
     return builder.build()
 

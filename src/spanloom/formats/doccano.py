@@ -35,10 +35,12 @@ from spanloom.formats._document_builder import DocumentBuilder, Names, default_n
 from spanloom.formats._json import (
     JsonObject,
     a_list,
-    a_number,
     a_string,
-    an_object,
     json_lines,
+    list_of,
+    number_of,
+    objects_of,
+    string_of,
     value_of,
 )
 from spanloom.formats._text import errors_at
@@ -81,13 +83,13 @@ def _build_document(record: JsonObject, count: int, names: Names, *, has_classes
     raw_id = record.get("id")
     is_named = isinstance(raw_id, int | str) and not isinstance(raw_id, bool)
     id_name = str(raw_id) if is_named else default_name(count)
-    builder = names.making(a_string(record.get(NAME, id_name)))
+    builder = names.making(string_of(record, NAME, id_name))
     if "id" in record and (type(raw_id) is not int or NAME in record):
         add_meta(builder, [(RAW_ID, raw_id)])
-    text = a_string(value_of(record, "text"))
+    text = string_of(record, "text")
     builder.add_text(text)
     if "label" in record:
-        labels = a_list(record["label"])
+        labels = list_of(record, "label")
         builder.layer(CLASSES if has_classes else ENTITIES)
         for label in labels:
             _add_label(builder, text, label)
@@ -114,24 +116,24 @@ def _add_entities(builder: DocumentBuilder, text: str, record: JsonObject) -> No
     """Add spans and relations with their ids; raises ``ValueError``."""
     builder.layer(ENTITIES)
     span_of: dict[int, str] = {}
-    for entity in map(an_object, a_list(record["entities"])):
+    for entity in objects_of(record, "entities"):
         offsets = (value_of(entity, key) for key in ("start_offset", "end_offset"))
         bounds = bounds_within(text, *offsets)
-        span = builder.span(ENTITIES, a_string(value_of(entity, "label")), bounds)
-        entity_id = a_number(value_of(entity, "id"))
+        span = builder.span(ENTITIES, string_of(entity, "label"), bounds)
+        entity_id = number_of(entity, "id")
         if entity_id in span_of:
             raise ValueError(f"entities: expected different ids, got {entity_id} twice")
         span_of[entity_id] = span
         builder.note(ENTITIES, ID, span, str(entity_id))
-    for relation in map(an_object, a_list(record.get("relations", []))):
-        ends = [a_number(value_of(relation, key)) for key in ("from_id", "to_id")]
+    for relation in objects_of(record, "relations", []):
+        ends = [number_of(relation, key) for key in ("from_id", "to_id")]
         for end in ends:
             if end not in span_of:
                 known = ", ".join(map(str, span_of)) or "none"
                 raise ValueError(f"relations: expected ids of entities ({known:.60}), got {end}")
-        label = a_string(value_of(relation, "type"))
+        label = string_of(relation, "type")
         link = builder.relation(ENTITIES, label, *(span_of[end] for end in ends))
-        builder.note(ENTITIES, ID, link, str(a_number(value_of(relation, "id"))))
+        builder.note(ENTITIES, ID, link, str(number_of(relation, "id")))
 
 
 def _format_document(document: Document, *, has_classes: bool) -> JsonObject:

@@ -42,9 +42,11 @@ from spanloom.formats._json import (
     an_object,
     format_path,
     line_at,
+    list_of,
+    number_of,
     only,
     parse_json,
-    value_of,
+    string_of,
 )
 from spanloom.formats._word_view import WordView
 
@@ -117,9 +119,9 @@ def _build_document(
     """Return a document; ``json_path`` always holds the path of the value being read."""
     only(record, *_KEYS)
     base = [*json_path]
-    builder = names.making(a_string(value_of(record, "title")))
+    builder = names.making(string_of(record, "title"))
     sentences: list[_Sentence] = []
-    for number, sentence in enumerate(a_list(value_of(record, "sents"))):
+    for number, sentence in enumerate(list_of(record, "sents")):
         json_path[:] = [*base, "sents", number]
         words = [a_string(word) for word in a_list(sentence)]
         if not words or not all(words):
@@ -129,13 +131,13 @@ def _build_document(
     builder.layer(ENTITIES)
     builder.layer(COREFERENCE)
     entities: list[list[_Mention]] = []
-    for number, entity in enumerate(a_list(value_of(record, "vertexSet"))):
+    for number, entity in enumerate(list_of(record, "vertexSet")):
         json_path[:] = [*base, "vertexSet", number]
         entities.append(_add_entity(builder, sentences, a_list(entity), json_path))
     json_path[:] = base
     if LABELS not in record:
         builder.meta.append((LABELS, ABSENT))
-    for number, relation in enumerate(a_list(record.get(LABELS, []))):
+    for number, relation in enumerate(list_of(record, LABELS, [])):
         json_path[:] = [*base, LABELS, number]
         _add_relation(builder, an_object(relation), entities, len(sentences), options)
     json_path[:] = base
@@ -162,20 +164,20 @@ def _add_mention(
 ) -> _Mention:
     """Add a mention to layer ``entities``; raises ``ValueError``."""
     only(record, *_MENTION_KEYS)
-    number = a_number(value_of(record, "sent_id"))
+    number = number_of(record, "sent_id")
     if not 0 <= number < len(sentences):
         problem = f"sent_id: expected a sentence in [0, {len(sentences)})"
         raise ValueError(f"{problem}, got {number!r:.30}")
-    (first, words), pos = sentences[number], a_list(value_of(record, "pos"))
+    (first, words), pos = sentences[number], list_of(record, "pos")
     if len(pos) != 2 or not 0 <= a_number(pos[0]) < a_number(pos[1]) <= len(words):
         raise ValueError(f"pos: expected words [start, end) in [0, {len(words)}], got {pos!r:.60}")
     start, end = first + pos[0], first + pos[1]
-    span = builder.add_word_span(ENTITIES, a_string(value_of(record, "type")), start, end)
-    texts = {"name": a_string(value_of(record, "name"))}
+    span = builder.add_word_span(ENTITIES, string_of(record, "type"), start, end)
+    texts = {"name": string_of(record, "name")}
     if "global_pos" in record:
         texts["global_pos"] = _format_numbers(record, "global_pos")
     if "index" in record:
-        texts["index"] = a_string(record["index"])
+        texts["index"] = string_of(record, "index")
     usual_name = " ".join(words[pos[0] : pos[1]])
     usual = {"name": usual_name, "global_pos": f"{start} {start}", "index": usual_index}
     for key, text in texts.items():
@@ -208,12 +210,12 @@ def _add_relation(
     """Add a relation between mentions of two entities; raises ``ValueError``."""
     only(record, *_RELATION_KEYS)
     for key in ("h", "t"):
-        if not 0 <= a_number(value_of(record, key)) < len(entities):
+        if not 0 <= number_of(record, key) < len(entities):
             problem = f"{key}: expected an entity in [0, {len(entities)})"
             raise ValueError(f"{problem}, got {record[key]!r:.30}")
     head, tail = entities[record["h"]], entities[record["t"]]
     ends = (head[0], tail[0]) if options.relation_ends == "first" else _nearest(head, tail)
-    label = a_string(value_of(record, "r"))
+    label = string_of(record, "r")
     relation = builder.relation(ENTITIES, label, ends[0].span, ends[1].span)
     evidence = _format_numbers(record, EVIDENCE)
     if not all(int(number) < num_sentences for number in evidence.split()):
@@ -236,7 +238,7 @@ def _nearest(head: list[_Mention], tail: list[_Mention]) -> tuple[_Mention, _Men
 
 def _format_numbers(record: JsonObject, key: str) -> str:
     """Return a list of whole numbers, with blanks between them; raises ``ValueError``."""
-    numbers = a_list(value_of(record, key))
+    numbers = list_of(record, key)
     text = " ".join(str(a_number(number)) for number in numbers)
     if numbers and not _NUMBERS.fullmatch(text):
         raise ValueError(f"{key}: expected numbers from 0, got {numbers!r:.60}")

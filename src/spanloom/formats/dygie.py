@@ -28,8 +28,9 @@ from spanloom.formats._json import (
     a_number,
     a_string,
     json_lines,
+    list_of,
     only,
-    value_of,
+    string_of,
 )
 from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
@@ -57,11 +58,11 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 def _build_document(record: JsonObject, names: Names) -> Document:
     """Return the document of a line; raises ``ValueError``."""
     only(record, *_KEYS)
-    builder = names.making(a_string(value_of(record, "doc_key")))
+    builder = names.making(string_of(record, "doc_key"))
     if "dataset" in record:
-        builder.meta.append(("dataset", a_string(record["dataset"])))
+        builder.meta.append(("dataset", string_of(record, "dataset")))
     sentences: list[Bounds] = []
-    for sentence in a_list(value_of(record, "sentences")):
+    for sentence in list_of(record, "sentences"):
         words = [_parse_word(word) for word in a_list(sentence)]
         if not words:
             raise ValueError("expected words in every sentence, got []")
@@ -72,7 +73,7 @@ def _build_document(record: JsonObject, names: Names) -> Document:
     if "ner" in record:
         _add_entities(builder, sentences, record)
     if "clusters" in record:
-        _add_clusters(builder, a_list(record["clusters"]))
+        _add_clusters(builder, list_of(record, "clusters"))
     return builder.build()
 
 
@@ -121,7 +122,7 @@ def _entries_by_sentence(
     """Yield the entries under a key, if it is present, with the word bounds of their sentence."""
     if key not in record:
         return
-    entry_lists = a_list(record[key])
+    entry_lists = list_of(record, key)
     if len(entry_lists) != len(sentences):
         problem = f"{key}: expected a list for each of {len(sentences)} sentences"
         raise ValueError(f"{problem}, got {len(entry_lists)}")

@@ -40,7 +40,7 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._json import a_list, a_string, an_object, only, parse_json
+from spanloom.formats._json import a_list, a_string, an_object, list_of, only, parse_json, string_of
 
 _ROLES = Relation("", "", "", "").roles  # those that are not written
 _ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
@@ -252,11 +252,11 @@ def _parse_document(line: str, path: str, number: int) -> Document:
         record = an_object(parse_json(line, path, number))
         _check_keys(record)
         return Document(
-            a_string(record.get("text")),
-            tuple(_parse_layer(layer) for layer in a_list(record.get("layers", []))),
-            a_string(record.get("name", "")),
-            tuple(_parse_pair(pair) for pair in a_list(record.get("meta", []))),
-            tuple(_parse_query(query) for query in a_list(record.get("queries", []))),
+            string_of(record, "text"),
+            tuple(_parse_layer(layer) for layer in list_of(record, "layers", [])),
+            string_of(record, "name", ""),
+            tuple(_parse_pair(pair) for pair in list_of(record, "meta", [])),
+            tuple(_parse_query(query) for query in list_of(record, "queries", [])),
         )
     except (ValueError, TypeError, OverflowError, DocumentError) as error:
         raise FormatError(path, number, f"not a document: {error}") from error
@@ -278,7 +278,7 @@ def _parse_query(value: Any) -> Query:
     """Return a query; raises ``ValueError``."""
     record = an_object(value)
     only(record, "id", "prompt")
-    return Query(a_string(record.get("id")), a_string(record.get("prompt")))
+    return Query(string_of(record, "id"), string_of(record, "prompt"))
 
 
 def _parse_layer(value: Any) -> Layer:
@@ -286,12 +286,10 @@ def _parse_layer(value: Any) -> Layer:
     record = an_object(value)
     only(record, "name", *_KINDS)
     kinds = {
-        kind: tuple(
-            _parse_annotation(cls, annotation) for annotation in a_list(record.get(kind, []))
-        )
+        kind: tuple(_parse_annotation(cls, annotation) for annotation in list_of(record, kind, []))
         for kind, cls in _KINDS.items()
     }
-    return Layer(a_string(record.get("name")), **kinds)
+    return Layer(string_of(record, "name"), **kinds)
 
 
 def _parse_annotation(cls: type[Annotation], value: Any) -> Any:

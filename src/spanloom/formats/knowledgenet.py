@@ -38,8 +38,13 @@ from spanloom.formats._json import (
     a_string,
     an_object,
     json_lines,
+    list_of,
+    number_of,
+    objects_of,
     only,
     parse_json,
+    string_of,
+    strings_of,
     value_of,
 )
 from spanloom.formats._text import errors_at
@@ -85,18 +90,13 @@ def dumps(
 def _passage_records(record: JsonObject) -> Iterator[JsonObject]:
     """Yield the passages of a line of the release in the other layout; raises ``ValueError``."""
     shared = {key: record[key] for key in (FOLD, DOCUMENT) if key in record}
-    for passage in map(an_object, a_list(record["passages"])):
-        start = a_number(value_of(passage, START))
+    for passage in objects_of(record, "passages"):
+        start = number_of(passage, START)
         properties = {
-            a_string(value_of(entry, "propertyId")): a_string(value_of(entry, "propertyName"))
-            for entry in map(
-                an_object, a_list(value_of(passage, "exhaustivelyAnnotatedProperties"))
-            )
+            string_of(entry, "propertyId"): string_of(entry, "propertyName")
+            for entry in map(an_object, list_of(passage, "exhaustivelyAnnotatedProperties"))
         }
-        facts = [
-            _flat_fact(fact, start, properties)
-            for fact in map(an_object, a_list(value_of(passage, "facts")))
-        ]
+        facts = [_flat_fact(fact, start, properties) for fact in objects_of(passage, "facts")]
         text = value_of(passage, "passageText")
         yield shared | {
             **{START: start, "passageText": text},
@@ -112,7 +112,7 @@ def _flat_fact(fact: JsonObject, passage_start: int, properties: dict[str, str])
         raise ValueError(f"{problem}, got {property_id!r:.60}")
     flat: JsonObject = {"property": properties[property_id]}
     for end in _ENDS:
-        bounds = (a_number(value_of(fact, f"{end}{side}")) for side in ("Start", "End"))
+        bounds = (number_of(fact, f"{end}{side}") for side in ("Start", "End"))
         offsets = (offset - passage_start for offset in bounds)
         flat[end] = [*offsets, value_of(fact, f"{end}Text"), fact.get(f"{end}Uri") or None]
     return flat
@@ -122,15 +122,15 @@ def _build_document(record: JsonObject, names: Names) -> Document:
     """Return the document of a passage; raises ``ValueError``."""
     only(record, *_KEYS)
     document_id, text = (
-        a_string(value_of(record, DOCUMENT)),
-        a_string(value_of(record, "passageText")),
+        string_of(record, DOCUMENT),
+        string_of(record, "passageText"),
     )
     start = _parse_number(record, START)
     builder = names.making(f"{document_id}:{start}:{start + len(text)}")
     if FOLD in record:
         builder.meta.append((FOLD, str(_parse_number(record, FOLD))))
-    annotated = [a_string(name) for name in a_list(value_of(record, ANNOTATED))]
-    facts = [an_object(fact) for fact in a_list(value_of(record, "facts"))]
+    annotated = strings_of(record, ANNOTATED)
+    facts = objects_of(record, "facts")
     builder.meta += [(DOCUMENT, document_id), (START, str(start))]
     builder.meta.append((ANNOTATED, json.dumps(annotated, ensure_ascii=False)))
     builder.add_text(text)
@@ -142,13 +142,13 @@ def _build_document(record: JsonObject, names: Names) -> Document:
         ends = [
             _add_mention(builder, text, fact, f"facts[{number}].{end}", mentions) for end in _ENDS
         ]
-        builder.relation(LAYER, a_string(value_of(fact, "property")), *ends)
+        builder.relation(LAYER, string_of(fact, "property"), *ends)
     return builder.build()
 
 
 def _parse_number(record: JsonObject, key: str) -> int:
     """Return a number that is neither negative nor huge; raises ``ValueError``."""
-    number = a_number(value_of(record, key))
+    number = number_of(record, key)
     if not 0 <= number < 10**9:
         raise ValueError(f"{key}: expected a number from 0, got {number!r:.30}")
     return number

@@ -24,7 +24,7 @@ from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, default_name, is_counted
-from spanloom.formats._json import JsonObject, a_string, an_object, parse_json
+from spanloom.formats._json import JsonObject, an_object, parse_json, string_of
 from spanloom.formats._text import errors_at
 from spanloom.formats._text_labels import (
     CUT,
@@ -122,9 +122,9 @@ class _LineReader:
         for key in self.required_keys:
             if key not in record:
                 raise ValueError(f"no key {key!r:.60}{did_you_mean(key, record):.300}")
-        text_pair = None if options.text_pair is None else a_string(record[options.text_pair])
+        text_pair = None if options.text_pair is None else string_of(record, options.text_pair)
         labeled_text = LabelledText(
-            a_string(record[options.text]),
+            string_of(record, options.text),
             text_pair,
             _parse_label(_value_at(record, options.label), options),
             _parse_number(_value_at(record, options.number)),

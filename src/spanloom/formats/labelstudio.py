@@ -44,6 +44,11 @@ from spanloom.formats._json import (
     a_string,
     an_object,
     elements,
+    list_of,
+    object_of,
+    objects_of,
+    string_of,
+    strings_of,
     value_of,
 )
 from spanloom.formats._text import errors_at
@@ -76,13 +81,13 @@ def _build_document(task: JsonObject, count: int, names: Names) -> Document:
     """Return the document of a task; raises ``ValueError``."""
     raw_id = task.get("id")
     id_name = str(raw_id) if type(raw_id) is int else default_name(count)
-    data = an_object(value_of(task, "data"))
-    builder = names.making(a_string(data.get(NAME, id_name)))
+    data = object_of(task, "data")
+    builder = names.making(string_of(data, NAME, id_name))
     if type(raw_id) is int and NAME in data:
         add_meta(builder, [(TASK_ID, raw_id)])
     results = _results(task)
     key = _text_key(data, results or [])
-    text = a_string(data[key])
+    text = string_of(data, key)
     builder.add_text(text)
     others = ((name, value) for name, value in data.items() if name not in (key, NAME))
     add_meta(builder, ((DATA_ID if name == ID else name, value) for name, value in others))
@@ -95,9 +100,9 @@ def _build_document(task: JsonObject, count: int, names: Names) -> Document:
 
 def _results(task: JsonObject) -> list[JsonObject] | None:
     """Return the results of the first annotation that was not cancelled; None if there is none."""
-    for annotation in map(an_object, a_list(task.get("annotations", []))):
+    for annotation in objects_of(task, "annotations", []):
         if not annotation.get("was_cancelled"):
-            return [an_object(entry) for entry in a_list(annotation.get("result", []))]
+            return objects_of(annotation, "result", [])
     return None
 
 
@@ -121,7 +126,7 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
         if kind in _REGIONS:
             layer, value = _layer_and_value(entry)
             bounds = _bounds(text, offsets, value)
-            for label in a_list(value_of(value, kind)):
+            for label in list_of(value, kind):
                 span = builder.span(layer, a_string(label), bounds)
                 span_of.setdefault(str(entry.get("id")), (layer, span))
     for entry in results:
@@ -129,7 +134,7 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
             _add_relation(builder, entry, span_of)
         elif entry["type"] == CHOICES:
             layer, value = _layer_and_value(entry)
-            choices = [a_string(label) for label in a_list(value_of(value, CHOICES))]
+            choices = strings_of(value, CHOICES)
             if "start" in value:
                 _add_choices_of_region(builder, entry, span_of, layer, choices)
                 continue
@@ -142,10 +147,10 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
 
 def _layer_and_value(entry: JsonObject) -> tuple[str, JsonObject]:
     """Return the layer and the value of a result; raises ``ValueError``."""
-    layer = a_string(value_of(entry, "from_name"))
+    layer = string_of(entry, "from_name")
     if layer in GIVEN_WORDS:
         raise ValueError(f"from_name: expected a name but {', '.join(GIVEN_WORDS)}, got {layer!r}")
-    return layer, an_object(value_of(entry, "value"))
+    return layer, object_of(entry, "value")
 
 
 def _bounds(text: str, offsets: UnitOffsets, value: JsonObject) -> tuple[int, int]:
@@ -155,9 +160,9 @@ def _bounds(text: str, offsets: UnitOffsets, value: JsonObject) -> tuple[int, in
     text, the unit that it fits is taken, else code points. A region of HTML begins at a path of
     elements, and has its place in the text beside it.
     """
-    place = an_object(value.get("globalOffsets", value))
+    place = object_of(value, "globalOffsets", value)
     start, end = _offset(place, "start"), _offset(place, "end")
-    covered = a_string(value["text"]) if "text" in value else text[start:end]
+    covered = string_of(value, "text") if "text" in value else text[start:end]
     if text[start:end] != covered:
         first, last = offsets.point(start), offsets.point(end)
         if 0 <= first <= last and text[first:last] == covered:

@@ -25,7 +25,16 @@ from spanloom.config.options import Options
 from spanloom.document import Document, Fragment, Span
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
-from spanloom.formats._json import a_list, a_string, an_object, elements, only, value_of
+from spanloom.formats._json import (
+    a_list,
+    a_string,
+    an_object,
+    elements,
+    list_of,
+    only,
+    string_of,
+    value_of,
+)
 from spanloom.formats._text import errors_at
 
 LAYER = "opinions"
@@ -71,13 +80,13 @@ def _build_document(value: Any, names: Names) -> Document:
     """Return the document of a sentence; raises ``ValueError``, ``DocumentError``."""
     record = an_object(value)
     only(record, "sent_id", "text", LAYER)
-    builder = names.making(a_string(value_of(record, "sent_id")))
-    text = a_string(value_of(record, "text"))
+    builder = names.making(string_of(record, "sent_id"))
+    text = string_of(record, "text")
     builder.add_text(text)
     if LAYER in record:
         builder.layer(LAYER)
         span_ids: dict[tuple[str, tuple[Fragment, ...]], str] = {}
-        for opinion in a_list(record[LAYER]):
+        for opinion in list_of(record, LAYER):
             _add_opinion(builder, an_object(opinion), text, span_ids)
     return builder.build()
 
@@ -97,7 +106,7 @@ def _add_opinion(
         raise ValueError(f"Polarity: expected none of {SOURCE}, {TARGET}, got {label!r}")
     expression = builder.span(LAYER, label, *(expression_fragments or _EMPTY))
     if record.get("Intensity") is not None:
-        builder.attribute(LAYER, INTENSITY, expression, a_string(record["Intensity"]))
+        builder.attribute(LAYER, INTENSITY, expression, string_of(record, "Intensity"))
     for key, role in _HOLDERS.items():
         fragments = _parse_fragments(record, key, text)
         if fragments:
@@ -108,7 +117,7 @@ def _add_opinion(
 
 def _parse_fragments(record: dict[str, Any], key: str, text: str) -> tuple[Fragment, ...]:
     """Return the fragments of a source, target or expression; raises ``ValueError``."""
-    pair = a_list(value_of(record, key))
+    pair = list_of(record, key)
     if len(pair) != 2 or len(a_list(pair[0])) != len(a_list(pair[1])):
         raise ValueError(f"{key}: expected [[TEXT…], [START:END…]], got {pair!r:.60}")
     fragments: list[Fragment] = []

@@ -35,11 +35,13 @@ from spanloom.formats._base import Format
 from spanloom.formats._document_builder import ID, DocumentBuilder, Names, default_name
 from spanloom.formats._json import (
     JsonObject,
-    a_list,
-    a_number,
     a_string,
     an_object,
     json_lines,
+    list_of,
+    number_of,
+    objects_of,
+    string_of,
     value_of,
 )
 from spanloom.formats._text import errors_at
@@ -70,8 +72,8 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 
 def _build_document(record: JsonObject, builder: DocumentBuilder) -> Document:
     """Return the document of a line; raises ``ValueError``."""
-    text = a_string(value_of(record, "text"))
-    tokens = [_bounds(text, token) for token in map(an_object, a_list(record.get("tokens", [])))]
+    text = string_of(record, "text")
+    tokens = [_bounds(text, token) for token in objects_of(record, "tokens", [])]
     if tokens:
         builder.add_pretokenized(text, tokens)
     else:
@@ -92,10 +94,10 @@ def _add_annotations(
     span_of: dict[tuple[Fragment, str | None], str] = {}  # None: by bounds alone
     if "spans" in record or "relations" in record:
         builder.layer(ENTITIES)
-    for entry in map(an_object, a_list(record.get("spans", []))):
-        bounds, label = _bounds(text, entry), a_string(value_of(entry, "label"))
+    for entry in objects_of(record, "spans", []):
+        bounds, label = _bounds(text, entry), string_of(entry, "label")
         span_of[bounds, label] = span_of[bounds, None] = builder.span(ENTITIES, label, bounds)
-    for entry in map(an_object, a_list(record.get("relations", []))):
+    for entry in objects_of(record, "relations", []):
         ends = []
         for key in ("head", "child"):
             bounds = _end_bounds(text, tokens, entry, key)
@@ -103,14 +105,14 @@ def _add_annotations(
             if (bounds, None) not in span_of:
                 span_of[bounds, None] = builder.span(ENTITIES, label, bounds)
             ends.append(span_of.get((bounds, label), span_of[bounds, None]))
-        builder.relation(ENTITIES, a_string(value_of(entry, "label")), *ends)
+        builder.relation(ENTITIES, string_of(entry, "label"), *ends)
     if "accept" in record:
         builder.layer(CLASSES)
-        for label in a_list(record["accept"]):
+        for label in list_of(record, "accept"):
             add_class(builder, CLASSES, str(label), text)
     elif "label" in record:
         builder.meta.append((BINARY, "label"))
-        add_class(builder, CLASSES, a_string(record["label"]), text)
+        add_class(builder, CLASSES, string_of(record, "label"), text)
 
 
 def _bounds(text: str, entry: JsonObject) -> Fragment:
@@ -122,7 +124,7 @@ def _end_bounds(text: str, tokens: list[Fragment], entry: JsonObject, key: str) 
     """Return the bounds of a relation's end: those of its span, else of its token."""
     if entry.get(f"{key}_span") is not None:
         return _bounds(text, an_object(entry[f"{key}_span"]))
-    index = a_number(value_of(entry, key))
+    index = number_of(entry, key)
     if not 0 <= index < len(tokens):
         raise ValueError(f"{key}: expected one of {len(tokens)} tokens, got {index}")
     return tokens[index]

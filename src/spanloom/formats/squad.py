@@ -25,14 +25,14 @@ from spanloom.formats._base import Format, Losses, lost_in_roundtrip
 from spanloom.formats._document_builder import DocumentBuilder, Names, usable
 from spanloom.formats._json import (
     JsonObject,
-    a_list,
-    a_number,
-    a_string,
     an_object,
     format_path,
     line_at,
+    list_of,
+    number_of,
+    objects_of,
     parse_json,
-    value_of,
+    string_of,
 )
 
 LAYER, PLAUSIBLE = "answers", "plausible"
@@ -97,16 +97,16 @@ def sniff(head: str, name: str) -> bool:
 def _parse_articles(root: JsonObject, json_path: JsonPath) -> Iterator[Document]:
     """Yield the documents; ``json_path`` always holds the path of the value being read."""
     names = Names()
-    meta = [(_VERSION, a_string(root[_VERSION]))] if _VERSION in root else []
+    meta = [(_VERSION, string_of(root, _VERSION))] if _VERSION in root else []
     meta += _to_meta("file", _other_keys(root, _VERSION, "data"))
-    for number, record in enumerate(a_list(value_of(root, "data"))):
+    for number, record in enumerate(list_of(root, "data")):
         json_path[:] = ["data", number]
         article = an_object(record)
-        title = a_string(value_of(article, _TITLE))
+        title = string_of(article, _TITLE)
         folder = names.of(usable(title.replace("/", "_")))
         article_meta = [*meta, (_TITLE, title)]
         article_meta += _to_meta("article", _other_keys(article, _TITLE, "paragraphs"))
-        for index, paragraph in enumerate(a_list(value_of(article, "paragraphs"))):
+        for index, paragraph in enumerate(list_of(article, "paragraphs")):
             json_path[:] = ["data", number, "paragraphs", index]
             builder = DocumentBuilder(f"{folder}/{index + 1:03}", [*article_meta])
             yield _parse_paragraph(builder, an_object(paragraph), json_path)
@@ -114,11 +114,11 @@ def _parse_articles(root: JsonObject, json_path: JsonPath) -> Iterator[Document]
 
 def _parse_paragraph(builder: DocumentBuilder, record: JsonObject, json_path: JsonPath) -> Document:
     """Return the document of a paragraph."""
-    context = a_string(value_of(record, "context"))
+    context = string_of(record, "context")
     builder.add_text(context)
     builder.meta += _to_meta("paragraph", _other_keys(record, "context", "qas"))
     questions_path = [*json_path, "qas"]
-    questions = [an_object(question) for question in a_list(record.get("qas", []))]
+    questions = objects_of(record, "qas", [])
     present = [
         layer for layer, key in _KEYS.items() if any(key in question for question in questions)
     ]
@@ -141,12 +141,12 @@ def _add_question(
     version: str | None,
 ) -> None:
     """Add a question and its answers; raises ``ValueError``."""
-    query = Query(a_string(value_of(record, "id")), a_string(value_of(record, "question")))
+    query = Query(string_of(record, "id"), string_of(record, "question"))
     if type(record.get(_IMPOSSIBLE, False)) is not bool:
         value = f"{record[_IMPOSSIBLE]!r:.60}"
         raise ValueError(f"expected true or false for {_IMPOSSIBLE!r}, got {value}")
     builder.queries.append(query)
-    answers_of_layer = {layer: a_list(record.get(_KEYS[layer], [])) for layer in present}
+    answers_of_layer = {layer: list_of(record, _KEYS[layer], []) for layer in present}
     for layer, alternatives in answers_of_layer.items():
         for answer in alternatives:
             _add_answer(builder, layer, query.id, an_object(answer), context)
@@ -164,7 +164,7 @@ def _add_answer(
     builder: DocumentBuilder, layer: str, query: str, record: JsonObject, context: str
 ) -> None:
     """Add an answer; raises ``ValueError`` if the text at its offset differs."""
-    text, start = a_string(value_of(record, "text")), a_number(value_of(record, "answer_start"))
+    text, start = string_of(record, "text"), number_of(record, "answer_start")
     end = start + len(text)
     if not 0 <= start <= len(context) or context[start:end] != text:
         offset = context.find(text)

@@ -22,7 +22,17 @@ from spanloom.document import SENTENCES, Document
 from spanloom.errors import FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, default_name, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, json_lines, only, value_of
+from spanloom.formats._json import (
+    a_list,
+    a_number,
+    a_string,
+    json_lines,
+    list_of,
+    only,
+    string_of,
+    strings_of,
+    value_of,
+)
 from spanloom.formats._mwe_layers import Lexicon, add
 from spanloom.formats._word_view import WordView
 
@@ -50,8 +60,8 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
 def _build_document(record: dict[str, Any], names: Names) -> Document:
     """Return the document of one line; raises ``ValueError``."""
     only(record, *_KEYS)
-    sent_id = a_string(value_of(record, "sent_id"))
-    words = [a_string(word) for word in a_list(value_of(record, "toks"))]
+    sent_id = string_of(record, "sent_id")
+    words = strings_of(record, "toks")
     if not words or "" in words:
         raise ValueError("expected words under 'toks', each of a character at least")
     builder = names.making(sent_id)
@@ -59,7 +69,7 @@ def _build_document(record: dict[str, Any], names: Names) -> Document:
     strong, weak = (
         _parse_groups(value_of(record, key), len(words), key) for key in ("smwe", "wmwe")
     )
-    labels = a_list(value_of(record, "lexlabel"))
+    labels = list_of(record, "lexlabel")
     if len(labels) != len(words):
         raise ValueError(f"expected {len(words)} labels under 'lexlabel', got {len(labels)}")
     add(builder, 0, Expressions(tuple(_parse_lexical(labels, strong)), tuple(weak)))

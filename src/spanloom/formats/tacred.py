@@ -22,7 +22,17 @@ from spanloom.config.options import Options
 from spanloom.document import WORDS, Document, Relation, Span
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import DocumentBuilder, Names, id_in_file
-from spanloom.formats._json import a_list, a_number, a_string, an_object, elements, only, value_of
+from spanloom.formats._json import (
+    a_number,
+    a_string,
+    an_object,
+    elements,
+    list_of,
+    number_of,
+    only,
+    string_of,
+    strings_of,
+)
 from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
 
@@ -56,26 +66,24 @@ def _build_document(value: Any, names: Names) -> Document:
     """Return the document of a sentence; raises ``ValueError``."""
     record = an_object(value)
     only(record, "id", DOCID, "relation", "token", *_BOUND_KEYS, *_TYPE_KEYS, *_COLUMN_KEYS)
-    builder = names.making(a_string(value_of(record, "id")))
+    builder = names.making(string_of(record, "id"))
     if DOCID in record:
-        builder.meta.append((DOCID, a_string(record[DOCID])))
-    words = [a_string(word) for word in a_list(value_of(record, "token"))]
+        builder.meta.append((DOCID, string_of(record, DOCID)))
+    words = strings_of(record, "token")
     if not words or not all(words):
         raise ValueError(f"token: expected words, got {words!r:.60}")
     builder.sentence(words)
     for name, key in zip(PARSED, _COLUMN_KEYS, strict=True):
         if key in record:
-            _add_column(builder, name, a_list(record[key]))
+            _add_column(builder, name, list_of(record, key))
     ends = []
     for end in _ENDS:
-        first, last = (a_number(value_of(record, f"{end}_{side}")) for side in ("start", "end"))
+        first, last = (number_of(record, f"{end}_{side}") for side in ("start", "end"))
         if not 0 <= first <= last < len(words):
             problem = f"{end}_start, {end}_end: expected words in [0, {len(words)})"
             raise ValueError(f"{problem}, got {first!r:.30} and {last!r:.30}")
-        ends.append(
-            builder.add_word_span(LAYER, a_string(value_of(record, f"{end}_type")), first, last + 1)
-        )
-    builder.relation(LAYER, a_string(value_of(record, "relation")), *ends)
+        ends.append(builder.add_word_span(LAYER, string_of(record, f"{end}_type"), first, last + 1))
+    builder.relation(LAYER, string_of(record, "relation"), *ends)
     return builder.build()
 
 
