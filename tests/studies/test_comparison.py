@@ -18,26 +18,26 @@ from spanloom.metrics.bootstrap_over_seeds import (
     paired_over_seeds,
 )
 from spanloom.metrics.counts import Counts
-from spanloom.studies.comparison import Scores, holm, is_higher
+from spanloom.studies.comparison import MeanScore, holm, is_higher
 
 
 def test_higher_means_apart_by_deviations_of_both():
-    low, high = Scores(70.0, 0.2, 3), Scores(71.0, 0.4, 3)
+    low, high = MeanScore(70.0, 0.2, 3), MeanScore(71.0, 0.4, 3)
     assert is_higher(high, low, 1.5)  # 70.4 > 70.3
     assert not is_higher(high, low, 2)
     assert not is_higher(low, high, 0)
 
 
 def test_one_score_is_taken_to_deviate_as_the_others_do():
-    one, several = Scores(71.0, 0.0, 1), Scores(70.0, 0.4, 3)
+    one, several = MeanScore(71.0, 0.0, 1), MeanScore(70.0, 0.4, 3)
     assert is_higher(one, several, 1.0)  # 70.6 > 70.4
     assert not is_higher(one, several, 1.5)
-    assert is_higher(one, Scores(70.9, 0.0, 1), 1.5), "two single scores have none"
+    assert is_higher(one, MeanScore(70.9, 0.0, 1), 1.5), "two single scores have none"
 
 
 def test_the_deviation_is_that_of_a_sample():
-    assert Scores.of([1.0, 2.0, 3.0]) == Scores(2.0, 1.0, 3)
-    assert Scores.of([4.0]) == Scores(4.0, 0.0, 1)
+    assert MeanScore.of([1.0, 2.0, 3.0]) == MeanScore(2.0, 1.0, 3)
+    assert MeanScore.of([4.0]) == MeanScore(4.0, 0.0, 1)
 
 
 def test_holm_as_in_a_worked_example():

@@ -49,7 +49,7 @@ def test_gold_is_between_last_words():
         ("Add", "water", "Acts-on"),
         ("water", "ml", "Measure"),
     ]
-    assert [WORDS_OF[end] for end in mine.relations] == [
+    assert [WORDS_OF[end] for end in mine.last_words] == [
         "Mix",
         "warm",
         "buffer",

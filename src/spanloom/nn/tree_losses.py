@@ -37,7 +37,7 @@ def tree_margin_loss(spans: ScoredSpans, target: Int[Tensor, " span"]) -> Float[
     none = is_gold.to(margins.dtype).masked_fill(is_whole, -torch.inf)
     node = torch.maximum(best_label, none).masked_fill(skipped, 0.0)
     inside = _fill_chart(node, node, spans.bounds, lambda sums: sums.amax(0))
-    return _hinge(spans, target, margins, (node + inside)[is_whole])
+    return _excess_over_gold(spans, target, margins, (node + inside)[is_whole])
 
 
 def tree_crf_loss(spans: ScoredSpans, target: Int[Tensor, " span"]) -> Float[Tensor, ""]:
@@ -55,7 +55,7 @@ def tree_crf_loss(spans: ScoredSpans, target: Int[Tensor, " span"]) -> Float[Ten
     is_word = spans.bounds[:, 1] - spans.bounds[:, 0] == 1
     later = torch.where(is_word, any_node, labeled)
     inside = _fill_chart(any_node, later, spans.bounds, lambda sums: sums.logsumexp(0))
-    return _hinge(spans, target, margins, (labeled + inside)[is_whole])
+    return _excess_over_gold(spans, target, margins, (labeled + inside)[is_whole])
 
 
 def _margins(spans: ScoredSpans) -> Float[Tensor, "span label"]:
@@ -103,7 +103,7 @@ def _fill_chart(
     return torch.cat(insides)
 
 
-def _hinge(
+def _excess_over_gold(
     spans: ScoredSpans,
     target: Int[Tensor, " span"],
     margins: Float[Tensor, "span label"],

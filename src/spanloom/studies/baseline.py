@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from spanloom.studies.spec import (
-    AGAIN,
     ALL_BUT_ONE,
     CURVE,
     GRID,
     JOINT,
+    JOINT_THEN_SINGLE,
+    PAIRS_THEN_SINGLE,
     SINGLE,
-    TUNED,
-    TUNED_PAIRS,
+    SINGLE_THEN_SINGLE,
 )
 from spanloom.studies.study_plan import Cell
 
@@ -119,12 +119,12 @@ def _control(cell: Cell, groups: Iterable[Cells]) -> Cells | None:
 
     What went on with a new head is compared with what did so alone, if the study has that.
     """
-    if cell.design not in (TUNED, TUNED_PAIRS):
+    if cell.design not in (JOINT_THEN_SINGLE, PAIRS_THEN_SINGLE):
         return None
     again = {
         others[0].new_head: others
         for others in groups
-        if (others[0].design, others[0].label) == (AGAIN, "")
+        if (others[0].design, others[0].label) == (SINGLE_THEN_SINGLE, "")
         and (others[0].task, others[0].variant.group) == (cell.task, cell.variant.group)
     }
     return again.get(cell.new_head, again.get(False))

@@ -6,7 +6,7 @@ from statistics import fmean, stdev
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class MeanScore:
     """Mean and standard deviation (of the sample; 0 for one) of ``count`` scores."""
 
     mean: float
@@ -14,12 +14,12 @@ class Scores:
     count: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Scores":
+    def of(cls, values: Sequence[float]) -> "MeanScore":
         """Return mean and deviation of one score or more."""
         return cls(fmean(values), stdev(values) if len(values) > 1 else 0.0, len(values))
 
 
-def is_higher(a: Scores, b: Scores, k: float) -> bool:
+def is_higher(a: MeanScore, b: MeanScore, k: float) -> bool:
     """Whether mean minus ``k`` deviations of a is above mean plus ``k`` deviations of b.
 
     Changpinyo et al. (2018), section 3.2, with k = 1.5. One score beside several is taken to

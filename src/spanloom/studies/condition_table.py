@@ -9,10 +9,14 @@ from statistics import fmean
 
 from spanloom.studies.page import row, table
 from spanloom.studies.results import Result, count_direction, names_of_scores
-from spanloom.studies.spec import ALL_BUT_ONE, PAIRS, TUNED_PAIRS
+from spanloom.studies.spec import ALL_BUT_ONE, PAIRS, PAIRS_THEN_SINGLE
 
 Columns = Mapping[tuple[str, str], str]  # what a score is called, by task and metric
-_ALIKE = (PAIRS, TUNED_PAIRS, ALL_BUT_ONE)  # designs whose conditions differ in a partner alone
+_ALIKE = (
+    PAIRS,
+    PAIRS_THEN_SINGLE,
+    ALL_BUT_ONE,
+)  # designs whose conditions differ in a partner alone
 _ARROWS: Mapping[str | None, str] = {"higher": "↑", "lower": "↓", "": "", None: ""}
 
 

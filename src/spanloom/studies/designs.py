@@ -12,33 +12,33 @@ from pathlib import Path
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.specs import Raw
-from spanloom.studies.comparison import Scores, is_higher
+from spanloom.studies.comparison import MeanScore, is_higher
 from spanloom.studies.condition_checks import check_against, check_conditions
 from spanloom.studies.job import Job, build_job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
-    AGAIN,
     ALL_BUT_ONE,
     CHAINS,
     CURVE,
     GRID,
     JOINT,
+    JOINT_THEN_SINGLE,
     ORACLE,
     PAIRS,
+    PAIRS_THEN_SINGLE,
     SINGLE,
+    SINGLE_THEN_SINGLE,
     SUBSETS,
-    TUNED,
-    TUNED_PAIRS,
     ChainsSpec,
     CurveSpec,
     DesignSpec,
+    FineTunedSpec,
     GridSpec,
     OracleSpec,
     Settings,
     SingleSpec,
     Study,
     SubsetsSpec,
-    TunedSpec,
     group,
 )
 from spanloom.studies.study_plan import Cell, StudyPlan, Variant
@@ -172,7 +172,8 @@ def _joint_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for task in planner.study.tasks:
         others = tuple(name for name in planner.study.joint_tasks if name != task)
         for cell in _tuned(planner, spec, task, joint):
-            yield replace(cell, design=TUNED, condition=TUNED + cell.condition, partners=others)
+            condition = JOINT_THEN_SINGLE + cell.condition
+            yield replace(cell, design=JOINT_THEN_SINGLE, condition=condition, partners=others)
 
 
 def _pairs_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
@@ -187,12 +188,12 @@ def _pairs_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
 
 def _tuned(planner: _Planner, spec: DesignSpec, task: str, before: Job) -> Iterator[Cell]:
     """Yield the cells of a task alone on from another run; its head ends the condition."""
-    assert isinstance(spec, TunedSpec)
+    assert isinstance(spec, FineTunedSpec)
     for heads in spec.heads:
         new_head = heads == "reset"
         reset = (f"stages.0.reset_heads=[{task}]",) if new_head else ()
         job = planner.run([task], (*spec.settings_of(task), *reset), before=before)
-        cell = planner.cell(TUNED_PAIRS, ", new head" if new_head else "", task, job)
+        cell = planner.cell(PAIRS_THEN_SINGLE, ", new head" if new_head else "", task, job)
         yield replace(cell, new_head=new_head)
 
 
@@ -201,7 +202,8 @@ def _single_then_single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     for task in planner.study.tasks:
         first = planner.run([task], _settings(planner.study, SINGLE, task))
         for cell in _tuned(planner, spec, task, first):
-            yield replace(cell, design=AGAIN, condition=AGAIN + cell.condition)
+            condition = SINGLE_THEN_SINGLE + cell.condition
+            yield replace(cell, design=SINGLE_THEN_SINGLE, condition=condition)
 
 
 def _settings(study: Study, name: str, task: str | None = None) -> Settings:
@@ -310,10 +312,8 @@ def _grid(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:
     measured = spec.tasks or study.tasks
     groups = [names for names in _groups(study, spec.of) if not set(names).isdisjoint(measured)]
     for names, values in product(groups, product(*spec.options.values())):
-        changes = tuple(
-            f"{key}={yaml.dump_line(value)}"
-            for key, value in zip(spec.options, values, strict=True)
-        )
+        pairs = zip(spec.options, values, strict=True)
+        changes = tuple(f"{key}={yaml.dump_line(value)}" for key, value in pairs)
         own = spec.settings_of(_only(names))
         job = planner.run(names, (*_settings(study, spec.of, _only(names)), *own, *changes))
         for task in names:
@@ -333,10 +333,10 @@ def _groups(study: Study, of: str) -> list[tuple[str, ...]]:
 _PLANS: dict[str, Callable[[_Planner, DesignSpec], Iterator[Cell]]] = {
     SINGLE: _single,
     JOINT: _joint,
-    TUNED: _joint_then_single,
-    AGAIN: _single_then_single,
+    JOINT_THEN_SINGLE: _joint_then_single,
+    SINGLE_THEN_SINGLE: _single_then_single,
     PAIRS: _pairs,
-    TUNED_PAIRS: _pairs_then_single,
+    PAIRS_THEN_SINGLE: _pairs_then_single,
     ALL_BUT_ONE: _all_but_one,
     SUBSETS: _subsets,
     CHAINS: _chains,
@@ -389,7 +389,7 @@ def _helpers(
     for cell in cells:
         score = primary_score(rows[cell.job.key], task, "dev")
         values.setdefault((cell.design, frozenset(cell.partners)), []).append(score)
-    scores = {measured: Scores.of(own) for measured, own in values.items()}
+    scores = {measured: MeanScore.of(own) for measured, own in values.items()}
     none, others = frozenset[str](), frozenset(study.joint_tasks) - {task}
     for other in study.joint_tasks:
         pair = scores.get((PAIRS, frozenset({other})))

@@ -13,7 +13,7 @@ from spanloom.studies import values_file
 from spanloom.studies.correlation import Correlation, Pair, correlation_of
 from spanloom.studies.results import Result, with_first_metrics
 from spanloom.studies.similarity import ATTENTION, COSINE, OVERLAP, Similarity
-from spanloom.studies.spec import AGAIN, PAIRS, SINGLE, TUNED_PAIRS
+from spanloom.studies.spec import PAIRS, PAIRS_THEN_SINGLE, SINGLE, SINGLE_THEN_SINGLE
 
 GENERIC = "generic"
 PREDICTOR_NAMES = {
@@ -131,15 +131,15 @@ def gains_of(results: Sequence[Result]) -> tuple[str, str, dict[tuple[str, str],
     compares pairs with something else than a task alone.
     """
     results = [r for r in with_first_metrics(results) if not r.label and not r.new_head]
-    tuned = [r for r in results if r.design == TUNED_PAIRS]
+    tuned = [r for r in results if r.design == PAIRS_THEN_SINGLE]
     chosen = tuned or [r for r in results if r.design == PAIRS]
     if not chosen:
         raise DataError("no row of the designs pairs or pairs-then-single, so no gains of pairs")
     check_one_group(r.group for r in chosen)
-    has_again = any(r.design == AGAIN for r in results if tuned)
+    has_again = any(r.design == SINGLE_THEN_SINGLE for r in results if tuned)
     gains = {(r.partners[0], r.task): _gain(r, has_again) for r in chosen}
     finished = {pair: 100 * gain for pair, gain in gains.items() if gain is not None}
-    return chosen[0].design, AGAIN if has_again else SINGLE, finished
+    return chosen[0].design, SINGLE_THEN_SINGLE if has_again else SINGLE, finished
 
 
 def check_one_group(groups: Iterable[tuple[str, str]]) -> None:
@@ -151,7 +151,7 @@ def check_one_group(groups: Iterable[tuple[str, str]]) -> None:
 
 def _gain(result: Result, has_again: bool) -> float | None:
     """Return the gain over the task alone, or alone twice; None if that is not finished."""
-    for comparison, wanted in ((result.comparison, SINGLE), (result.control, AGAIN)):
+    for comparison, wanted in ((result.comparison, SINGLE), (result.control, SINGLE_THEN_SINGLE)):
         if comparison is not None and comparison.against != wanted:
             name = "the task alone" if wanted == SINGLE else "the task alone twice"
             problem = f"expected pairs that are compared with {name}, got {comparison.against!r}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from spanloom.studies.results import Comparison, GainDifference, Result, names_of_scores
-from spanloom.studies.spec import AGAIN
+from spanloom.studies.spec import SINGLE_THEN_SINGLE
 
 
 def to_csv(results: Sequence[Result]) -> str:
@@ -101,7 +101,7 @@ def _format_p(p: float) -> str:
 
 def format_against(control: Comparison) -> str:
     """Return the name of what a control compares with."""
-    return control.against.replace(AGAIN, "alone twice")
+    return control.against.replace(SINGLE_THEN_SINGLE, "alone twice")
 
 
 def format_gain(comparison: Comparison) -> str:

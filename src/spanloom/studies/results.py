@@ -11,7 +11,7 @@ from spanloom.config.options import did_you_mean
 from spanloom.errors import DataError
 from spanloom.metrics.bootstrap import Interval
 from spanloom.studies.baseline import baseline_and_control, cells_of_gains, name_of_baseline
-from spanloom.studies.comparison import Scores, holm, is_higher
+from spanloom.studies.comparison import MeanScore, holm, is_higher
 from spanloom.studies.row import Row, Split, own_name
 from spanloom.studies.row_counts import (
     are_of_same_documents,
@@ -46,7 +46,7 @@ class Comparison:
     """
 
     against: str
-    baseline: Scores
+    baseline: MeanScore
     gain: float
     p: float | None
     direction: str | None
@@ -109,7 +109,7 @@ class Result:
     metric: str
     seeds: tuple[int, ...]
     values: tuple[float, ...]
-    scores: Scores
+    scores: MeanScore
     cpu_minutes: float
     metrics: Mapping[str, float]
     own_mean: float | None = None
@@ -246,7 +246,7 @@ def _result(cells: Sequence[Cell], rows: Mapping[str, Row], split: Split, metric
         metric=metric,
         seeds=tuple(cell.variant.seed for cell in cells),
         values=values,
-        scores=Scores.of(values),
+        scores=MeanScore.of(values),
         cpu_minutes=minutes,
         metrics=_metrics(cells, rows, split),
         own_mean=_own_mean(job_rows, first.task, split, metric),
@@ -310,7 +310,8 @@ def _compare(
     else:
         return None
     scores, base = (
-        Scores.of([_value(row, task, split, metric) for row in side]) for side in (runs, base_runs)
+        MeanScore.of([_value(row, task, split, metric) for row in side])
+        for side in (runs, base_runs)
     )
     difference = difference_of(runs, base_runs, task, split, metric, same_documents=on_same)
     both = planned[_condition_of(cells[0])] & planned[_condition_of(baseline[0])]
@@ -349,7 +350,7 @@ def _gain_difference(
     )
 
 
-def _direction(scores: Scores, base: Scores, k: float) -> str:
+def _direction(scores: MeanScore, base: MeanScore, k: float) -> str:
     """Return "higher", "lower" or "" by means and deviations; of one seed, which has none, ""."""
     if min(scores.count, base.count) < 2:
         return ""

@@ -19,8 +19,8 @@ from spanloom.studies.row import Split, given_gold
 
 Settings = tuple[str, ...]
 
-SINGLE, JOINT, TUNED = "single", "joint", "joint-then-single"
-AGAIN, PAIRS, TUNED_PAIRS = "single-then-single", "pairs", "pairs-then-single"
+SINGLE, JOINT, JOINT_THEN_SINGLE = "single", "joint", "joint-then-single"
+SINGLE_THEN_SINGLE, PAIRS, PAIRS_THEN_SINGLE = "single-then-single", "pairs", "pairs-then-single"
 ALL_BUT_ONE, SUBSETS, CHAINS = "all-but-one", "subsets", "chains"
 ORACLE, CURVE, GRID = "oracle", "curve", "grid"
 
@@ -93,7 +93,7 @@ def group(link: Name | tuple[Name, ...]) -> tuple[Name, ...]:
     return (link,) if isinstance(link, str) else link
 
 
-class TunedSpec(DesignSpec):
+class FineTunedSpec(DesignSpec):
     """Tasks trained further alone, from the weights of a run of several, or of their own."""
 
     heads: tuple[Literal["kept", "reset"], ...] = Field(
@@ -130,10 +130,10 @@ class GridSpec(DesignSpec):
 DESIGNS: dict[str, type[DesignSpec]] = {
     SINGLE: SingleSpec,
     JOINT: DesignSpec,
-    TUNED: TunedSpec,
-    AGAIN: TunedSpec,
+    JOINT_THEN_SINGLE: FineTunedSpec,
+    SINGLE_THEN_SINGLE: FineTunedSpec,
     PAIRS: DesignSpec,
-    TUNED_PAIRS: TunedSpec,
+    PAIRS_THEN_SINGLE: FineTunedSpec,
     ALL_BUT_ONE: DesignSpec,
     ORACLE: OracleSpec,
     SUBSETS: SubsetsSpec,

@@ -89,7 +89,7 @@ class WordPairGold:
     """
 
     pairs: tuple[tuple[int, int, int], ...]
-    relations: tuple[int, ...]
+    last_words: tuple[int, ...]
     skipped: Counter[str]
 
     def __len__(self) -> int:
@@ -210,7 +210,7 @@ class WordRelationsTask(LayerTask):
                 candidates += [
                     end + shift
                     for end in within(
-                        document_gold.relations, instance.first_word, instance.first_word + size
+                        document_gold.last_words, instance.first_word, instance.first_word + size
                     )
                 ]
             else:
