@@ -232,6 +232,13 @@ def test_a_whole_document_is_one_unit_with_an_opening(text, limit):
     assert _fits([instances], limit)
 
 
+@pytest.mark.parametrize(("first", "second"), [("a b", ""), ("", "a b")])
+def test_of_joined_texts_one_may_be_empty(first, second):
+    reader = ChoiceReader(("yes", "no"), join_texts=True)
+    _, (instances,) = _units(reader, join_texts("two", first, second), 60)
+    assert instances.prompt.tokens == ("a", "b")
+
+
 @settings(max_examples=40)
 @given(first=TEXTS, second=TEXTS, limit=st.integers(60, 90))
 def test_of_two_parts_the_first_is_the_prompt(first, second, limit):

@@ -345,3 +345,12 @@ def test_memory_stays_bounded(tmp_path):
     # the arrays of the cache are mapped: pages of files that the system takes back
     assert built < 150 + 2 * stored
     assert drawn < 200 + 4 * stored
+
+
+def test_a_title_is_not_all_that_is_measured_of_a_long_document(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_cache, "_DEV_CHARACTERS", 100)
+    texts = ["Title\n" + " ".join("abcd" for _ in range(100)) for _ in range(60)]
+    source = TextSource((folder_of(tmp_path / "text", texts),))
+    corpus, _ = read_text(source, SPEC, letters(), num_processes=1)
+    _, dev = hold_out(source, corpus, seed=1)
+    assert all(90 < len(document.text) <= 100 for document in dev)

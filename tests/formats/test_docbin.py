@@ -84,6 +84,15 @@ def test_what_spacy_writes_is_read(vocab):
     assert [each.name for each in bare.layers] == ["words"]
 
 
+def test_a_span_without_a_label_is_told_with_the_file(vocab):
+    doc = Doc(vocab, words=["a", "b"])
+    doc.spans["sc"] = [doc[0:1]]
+    with pytest.raises(
+        FormatError, match="in.spacy: document 1: s00001: annotation '.*' needs a label"
+    ):
+        list(loads(DocBin(docs=[doc]).to_bytes(), path="in.spacy"))
+
+
 def test_heads_in_a_circle_are_not_written():
     spans = tuple(Span(f"T{n}", "word", ((n, n + 1),)) for n in (0, 2))
     circle = (Relation("R1", "x", "T0", "T2"), Relation("R2", "x", "T2", "T0"))

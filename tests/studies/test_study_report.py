@@ -155,6 +155,14 @@ def test_the_table_of_one_seed_counts_nothing(study, further):
     assert not any("↑" in cell or "↓" in cell for line in lines for cell in line)
 
 
+def test_runs_of_the_baseline_are_not_tested_against_it(study):
+    """An oracle without helpers has the very runs of single, which may have further seeds."""
+    further = {"task_seeds": {"ner": [4, 5]}}
+    read = study([DESIGNS[0] | further, {"design": "subsets", "sets": [["ner"]]}])
+    results = compare_conditions(read, *filled(read, helped))
+    assert {r.comparison for r in results} == {None}
+
+
 def test_few_documents_are_not_tested(study):
     read = study(DESIGNS)
     results = compare_conditions(read, *filled(read, helped, num_documents=9))

@@ -561,6 +561,14 @@ def test_a_layer_to_mask_that_no_document_has_is_refused(bench):
                 new_model(plan(bench, {**text, **wrong}), "cpu")
 
 
+def test_a_vocabulary_is_trained_where_half_a_character_stands(bench):
+    odd = {"text": "add \ud800 buffer " * 40}
+    (bench / "odd.jsonl").write_text(json.dumps(odd) + "\n")
+    made = plan(bench, {"data": "odd.jsonl", "kind": "masked_lm"})
+    folder = pretrain.untrained_encoder(made, bench / "o", print, vocab_size=24, cased=True)
+    assert AutoTokenizer.from_pretrained(folder).tokenize("add") == ["add"]
+
+
 def test_a_vocabulary_is_trained_on_the_text_itself(bench):
     out = bench / "scratch"
     folder = pretrain.untrained_encoder(plan(bench), out, print, vocab_size=70, cased=True)

@@ -241,7 +241,8 @@ class ChoiceReader:
     def _parts(self, tokens: TokenizedDocument) -> tuple[Bounds, Bounds]:
         """Return the words that precede the choices, and those of the prompt."""
         first, second = tokens.text_pair or ((0, 0), (0, len(tokens.words)))
-        return ((0, 0), (first[0], second[1])) if self.join_texts else (first, second)
+        both = first[0], max(first[1], second[1])  # a text without words has bounds 0, 0
+        return ((0, 0), both) if self.join_texts else (first, second)
 
     def _placed_choices(
         self, tokenize_prompt: PromptTokenizer

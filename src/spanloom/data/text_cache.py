@@ -279,5 +279,5 @@ def _dev_documents(source: TextSource, rows: set[int]) -> Iterator[Document]:
         if row in rows:
             text, limit = document.text, _DEV_CHARACTERS
             ends = text.rfind("\n", 0, limit), text.rfind(" ", 0, limit), limit
-            cut = next(end for end in ends if end > 0)
+            cut = next(end for end in ends if end > limit // 2)
             yield document if len(text) <= limit else clip(document, 0, cut)

@@ -25,7 +25,7 @@ from typing import Any
 from spanloom.annotation.reference_graph import nodes_on_cycles
 from spanloom.config.options import Options
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
-from spanloom.errors import FormatError
+from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._docbin import Grouped, Row, Tokens, has_signature, pack, unpack
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
@@ -50,7 +50,7 @@ def loads(
             yield _TokenReader(
                 tokens, DocumentBuilder(names.of(_stored_name(tokens) or default_name(number)))
             ).document()
-        except ValueError as error:
+        except (ValueError, DocumentError) as error:
             raise FormatError(path, None, f"document {number}: {error}") from error
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from spanloom.annotation.multiword_expressions import NONE, Expressions, Group, Lexical
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document
-from spanloom.errors import FormatError
+from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, default_name, id_in_file
 from spanloom.formats._json import (
@@ -45,7 +45,7 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     for number, record in json_lines(text, path):
         try:
             yield _build_document(record, names)
-        except ValueError as error:
+        except (ValueError, DocumentError) as error:
             raise FormatError(path, number, f"not a sentence: {error}") from error
 
 

@@ -295,9 +295,8 @@ def _compare(
         return None
     split, task, metric = study.spec.score, result.task, result.metric
     own, others = ({_seed(cell): rows[cell.job.key] for cell in side} for side in (cells, baseline))
-    is_same = {_seed(cell): cell.job.key for cell in cells} == {
-        _seed(cell): cell.job.key for cell in baseline
-    }
+    keys, base_keys = ({(_seed(cell), cell.job.key) for cell in side} for side in (cells, baseline))
+    is_same = keys <= base_keys
     if is_same or metric not in _metrics(baseline, rows, split):
         return None
     common = sorted(own.keys() & others.keys())

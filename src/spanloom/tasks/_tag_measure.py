@@ -4,12 +4,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, pairwise
+from itertools import pairwise
 from statistics import fmean
 from typing import ClassVar
 
 from spanloom.annotation.tag_schemes import OUTSIDE, Plain, Scheme, Tagged
-from spanloom.document import Document
+from spanloom.document import WORDS, Document, Span
 from spanloom.formats._document_builder import with_words
 from spanloom.formats._word_view import WordView, encodable_spans
 from spanloom.metrics import report as reports
@@ -17,6 +17,7 @@ from spanloom.metrics.bootstrap import DocumentCounts, counts_per_document
 from spanloom.metrics.chunks import Pair, count_tag_spans
 from spanloom.metrics.counts import Counts, label_f1
 from spanloom.metrics.report import Report, Score, annotated_documents, sum_counts
+from spanloom.metrics.spans import count_by_label
 from spanloom.tasks._base import MetricValues
 from spanloom.tokenization import Bounds, WordTokenizer, blank_words, line_sentences
 
@@ -69,7 +70,7 @@ class TagMeasure:
         """Score a layer."""
         base = reports.score(gold, predicted, layer)
         tables = [
-            count_tag_spans(self._pairs(*documents, layer))
+            self._count(*documents, layer)
             for documents in annotated_documents(gold, predicted, layer)
         ]
         return TagReport(
@@ -100,12 +101,21 @@ class TagMeasure:
             **by_label,
         }
 
+    def _count(self, gold: Document, predicted: Document, layer: str) -> dict[str, Counts]:
+        """Count tags by label; where gold gives no words, the spans that tags can encode."""
+        if gold.has_layer(WORDS):
+            return count_tag_spans(self._pairs(gold, predicted, layer))
+        return count_by_label(self._encodable(gold, layer), self._encodable(predicted, layer))
+
+    def _encodable(self, document: Document, layer: str) -> list[Span]:
+        """Return the spans that tags can encode, of words that end where spans do."""
+        view = WordView(_with_words_of_spans(document, layer))
+        by_sentence = encodable_spans(view, layer, self._is_writable)
+        return [span for placed in by_sentence for _, _, span in placed]
+
     def _pairs(self, gold: Document, predicted: Document, layer: str) -> Iterator[Pair | None]:
         """Yield the gold and the predicted tag of each word, and None after each sentence."""
-        sides = [
-            self._tags(WordView(document), layer)
-            for document in _with_words_of_spans((gold, predicted), layer)
-        ]
+        sides = [self._tags(WordView(document), layer) for document in (gold, predicted)]
         for gold_tags, predicted_tags in zip(*sides, strict=True):
             yield from zip(gold_tags, predicted_tags, strict=True)
             yield None
@@ -123,16 +133,11 @@ class TagMeasure:
         return not isinstance(self.scheme, Plain) or (end - start == 1 and label != OUTSIDE)
 
 
-def _with_words_of_spans(documents: Sequence[Document], layer: str) -> list[Document]:
-    """Return gold and predicted documents of one text with words for the tags of a layer.
-
-    Where gold gives none they end at blanks and, as tags have no part of a word, at bounds of the
-    spans of both sides.
-    """
-    spans = chain.from_iterable(document.layer_or_empty(layer).spans for document in documents)
+def _with_words_of_spans(document: Document, layer: str) -> Document:
+    """Return a document with words; if it gives none, they end at blanks and at bounds of spans."""
+    spans = document.layer_or_empty(layer).spans
     cuts = sorted({bound for span in spans for ends in span.fragments for bound in ends})
-    split = WordTokenizer(partial(_words_cut_at, cuts), line_sentences)
-    return [with_words(document, split) for document in documents]
+    return with_words(document, WordTokenizer(partial(_words_cut_at, cuts), line_sentences))
 
 
 def _words_cut_at(cuts: Sequence[int], text: str) -> list[Bounds]:

@@ -288,7 +288,8 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
 def _texts(plan: Plan) -> Iterator[str]:
     """Yield the texts that the tasks of a plan learn from."""
     for source in _sources(plan):
-        yield from (document.text for document in source.documents())
+        for document in source.documents():  # half a character is read as ?, as by the tokenizer
+            yield document.text.encode("utf-8", "replace").decode()
 
 
 def _sources(plan: Plan) -> list[TextSource]:
