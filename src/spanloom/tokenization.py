@@ -46,7 +46,6 @@ _CLASSES = {
 }  # a later one prevails
 _NUM_CLASSIFIED = 0x3000
 _UNSPACED_LETTER = regex.compile(_UNSPACED, flags=regex.V1)
-_SURROGATE = regex.compile("[\\ud800-\\udfff]")
 _NON_BLANK_RUN = regex.compile(r"[^\s\x1C-\x1F]+")
 _LINE = regex.compile(r"[^\n\r]+")
 _BLANK_LINES = regex.compile(r"\n\s*\n")
@@ -305,6 +304,11 @@ def given_words(document: Document) -> Tokenization | None:
     return Tokenization(tuple(words), tuple(_group_words(words, sentences)))
 
 
+def replace_surrogates(text: str) -> str:
+    """Return a text with ``?`` for each half of a character (lone surrogate), which UTF-8 lacks."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def words_of(document: Document, split: Split) -> Tokenization:
     """Return the words that a document gives, else the result of ``split`` on its text."""
     return given_words(document) or split(document.text)
@@ -325,5 +329,5 @@ def _group_words(words: Sequence[Bounds], sentences: Sequence[Bounds]) -> list[B
 
 def _english_bounds(text: str, start: int, end: int) -> list[Bounds]:
     """Return the bounds of English words in ``text[start:end]``; a lone surrogate is as a ``?``."""
-    words = english_words(_SURROGATE.sub("?", text[start:end]))
+    words = english_words(replace_surrogates(text[start:end]))
     return [(start + first, start + last) for first, last in words]

@@ -1,7 +1,8 @@
 """Masked pieces: against plain loops over windows, and against the distributions of the paper."""
 
 from dataclasses import fields, replace
-from itertools import groupby, pairwise
+from itertools import accumulate, groupby, pairwise
+from random import Random
 
 import pytest
 import tiny
@@ -16,6 +17,7 @@ from spanloom.data.masking import (
     PieceDistribution,
     mask_pieces,
 )
+from spanloom.data.span_sampling import WordLine
 from spanloom.tensors import Batch
 
 MASK, VOCABULARY, FIRST = 1500, 1000, 2000  # pieces of texts begin at FIRST: no random one is like
@@ -269,6 +271,50 @@ def test_where_room_is_rare_all_of_it_is_as_likely():
         starts += [run[0] for run in stretches(targets.rows.tolist()) if len(run) == 2]
     assert set(starts) == {1, 2}
     assert abs(starts.count(1) / len(starts) - 0.5) < 4 * 0.5 / len(starts) ** 0.5
+
+
+def spans_by_list(sizes, budget, weights, rng):
+    """Draw spans as ``WordLine.fill`` does, with a list of free words; a gap has the size 0."""
+    free, spans = [size > 0 for size in sizes], []
+    lengths, num_redraws = [], 0
+    while budget and any(free) and num_redraws < 32:
+        lengths = lengths or rng.choices(range(1, 11), cum_weights=weights, k=16)
+        length = lengths.pop()
+        firsts = []
+        while not firsts:
+            firsts = [i for i in range(len(free)) if all((free + [False] * 10)[i : i + length])]
+            length -= not firsts
+        first = None
+        while first not in firsts:
+            first = int(rng.random() * len(sizes))
+        if sum(sizes[first : first + length]) > budget:
+            num_redraws += 1
+            continue
+        num_redraws = 0
+        spans.append((first, first + length))
+        budget -= sum(sizes[first : first + length])
+        free[max(0, first - 1) : first + length + 1] = [False] * len(
+            free[max(0, first - 1) : first + length + 1]
+        )
+    return spans
+
+
+@settings(max_examples=200)
+@given(
+    runs=st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=30), min_size=1, max_size=3),
+    share=st.floats(0.05, 1),
+    seed=st.integers(0, 99),
+)
+def test_spans_are_drawn_as_from_a_list_of_free_words(runs, share, seed):
+    sizes = [size for run in runs for size in (*run, 0)]
+    ends = list(accumulate(sizes))
+    start = [end - size if size else 0 for end, size in zip(ends, sizes, strict=True)]
+    end = [end if size else 0 for end, size in zip(ends, sizes, strict=True)]
+    free = sum(1 << i for i, size in enumerate(sizes) if size)
+    weights, budget = [*accumulate(0.8**i for i in range(10))], max(1, int(share * ends[-1]))
+    expected = spans_by_list(sizes, budget, weights, Random(seed))
+    drawn = WordLine(start, end, free).fill(budget, weights, Random(seed))
+    assert drawn[: len(expected)] == [(start[a], end[b - 1]) for a, b in expected]
 
 
 def test_spans_that_fit_nowhere_are_shortened():

@@ -89,11 +89,15 @@ class _Windows:
                 keep_end = part.keep_end - part.start + offset
                 prompt_position = end + len(suffix) if layout.after else len(prefix)
                 last = end + len(layout.after) + len(suffix) - 1
-                self._run(window, 0 if prefix else last, layout.cls)
-                self._run(window, prompt_position, layout.prompt)
-                self._run(window, keep_start, words[part.keep_start : part.keep_end])
-                self._run(window, offset, words[part.start : part.keep_start], is_context=True)
-                self._run(window, keep_end, words[part.keep_end : part.end], is_context=True)
+                self.runs += [
+                    (window, 0 if prefix else last, layout.cls),
+                    (window, prompt_position, layout.prompt),
+                    (window, keep_start, words[part.keep_start : part.keep_end]),
+                ]
+                self.context += [
+                    (window, offset, words[part.start : part.keep_start]),
+                    (window, keep_end, words[part.keep_end : part.end]),
+                ]
                 text = ids[part.start : part.end]
                 self.ids.append(
                     _concatenate((*prefix, *layout.before), text, (*layout.after, *suffix))
@@ -101,13 +105,6 @@ class _Windows:
                 first_size = end + len(suffix) if layout.after else offset
                 self.first_sizes.append(first_size if len(layout.prompt) else 0)
         self.num_words += layout.num_words
-
-    def _run(
-        self, window: int, position: int, words: WordIndices, *, is_context: bool = False
-    ) -> None:
-        """Add adjacent pieces, if there are any."""
-        if len(words):
-            (self.context if is_context else self.runs).append((window, position, words))
 
     def pad(self) -> tuple[Tensor, Tensor]:
         """Return input ids and attention mask, both (window, seq)."""
@@ -121,11 +118,10 @@ class _Windows:
     def pieces(self, width: int) -> tuple[Tensor, Tensor]:
         """Return the index of each piece in the flat ids, and its word; words ascend."""
         runs = [(window * width + position, words) for window, position, words in self.runs]
-        indices = [np.arange(first, first + len(words)) for first, words in runs]
-        words = np.concatenate([_NONE, *(words for _, words in runs)])
+        indices = np.concatenate([np.arange(first, first + len(words)) for first, words in runs])
+        words = np.concatenate([words for _, words in runs])
         order = np.argsort(words, kind="stable")
-        index = np.concatenate([_NONE, *indices])[order]
-        return torch.from_numpy(index), torch.from_numpy(words[order])
+        return torch.from_numpy(indices[order]), torch.from_numpy(words[order])
 
     def words_at(self, width: int) -> Tensor:
         """Return the word at each position, (window, seq); -1 for special pieces."""

@@ -4,7 +4,7 @@ A portion that would pass the budget is drawn again. So the last spans of a text
 those before: what that bias comes to, ``training.text_data`` reports.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
@@ -58,7 +58,7 @@ class WordLine:
             length = lengths.pop()
             if self.free.bit_count() <= num_runs * (length - 1):  # else one run has so many
                 length = self._longest(length)
-            first = self._draw(length, rng.random)
+            first = self._draw(length, rng)
             span = self.start[first], self.end[first + length - 1]
             if span[1] - span[0] > budget:
                 num_redraws += 1
@@ -78,11 +78,11 @@ class WordLine:
                 return size
         return length
 
-    def _draw(self, length: int, random: Callable[[], float]) -> int:
+    def _draw(self, length: int, rng: Random) -> int:
         """Draw the first of so many free words that are adjacent somewhere."""
         free, num_words, all_free = self.free, len(self.start), (1 << length) - 1
         while True:
-            first = int(random() * num_words)
+            first = int(rng.random() * num_words)
             if free >> first & all_free == all_free:
                 return first
 

@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Encoding, Tokenizer, normalizers, pre_tokeniz
 from spanloom.data.piece_columns import Ids
 from spanloom.data.tokenizer_file import is_panic
 from spanloom.errors import ModelError
-from spanloom.tokenization import bounds_array
+from spanloom.tokenization import bounds_array, replace_surrogates
 
 _CACHED_WORDS = 200_000
 _CACHED_LENGTH = 64  # characters; longer words are rarely seen twice
@@ -216,7 +216,7 @@ class SubwordTokenizer:
         self.cache.update(islice(pieces.items(), _CACHED_WORDS))
 
     def _tokenize(self, words: list[str]) -> list[Ids]:
-        texts = [[_encodable(word)] for word in words]
+        texts = [[replace_surrogates(word)] for word in words]
         encodings = _encode(self.tokenizer, texts, pretokenized=True)
         return [tuple(encoding.ids) or (self.unknown,) for encoding in encodings]
 
@@ -226,7 +226,7 @@ class SubwordTokenizer:
         pieces = dict(zip(first, self([word for _, word in first]), strict=True))
         for has_space, tokenizer in ((True, self.running.spaced), (False, self.running.glued)):
             inner = [word for word in words if not begins_text(word) and bool(word[0]) == has_space]
-            texts = [_encodable(space + word) for space, word in inner]
+            texts = [replace_surrogates(space + word) for space, word in inner]
             for word, encoding in zip(inner, _encode(tokenizer, texts), strict=True):
                 pieces[word] = word_pieces(encoding, word[0]) or (self.unknown,)
         return [pieces[word] for word in words]
@@ -267,10 +267,6 @@ def _encode(
             raise ModelError(f"the tokenizer failed: {first:.200}") from error
         raise
     return encodings
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()  # no lone surrogates
 
 
 def _length(word: tuple[str, str]) -> int:

@@ -65,14 +65,17 @@ def lines(text: str) -> Iterator[Line]:
 
 
 @contextmanager
-def errors_at(path: str, line: int) -> Iterator[None]:
-    """Raise ``ValueError``, ``DocumentError`` and ``RecursionError`` as errors of this line."""
+def errors_at(path: str, line: int | None, place: str = "") -> Iterator[None]:
+    """Raise ``ValueError``, ``DocumentError`` and ``RecursionError`` as errors of this line.
+
+    ``place`` precedes what is wrong.
+    """
     try:
         yield
     except (ValueError, DocumentError) as error:
-        raise FormatError(path, line, str(error)) from error
+        raise FormatError(path, line, f"{place}{error}") from error
     except RecursionError as error:
-        raise FormatError(path, line, "nested too deeply") from error
+        raise FormatError(path, line, f"{place}nested too deeply") from error
 
 
 def blocks(text: str) -> Iterator[list[Line]]:

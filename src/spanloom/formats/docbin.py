@@ -25,12 +25,13 @@ from typing import Any
 from spanloom.annotation.reference_graph import nodes_on_cycles
 from spanloom.config.options import Options
 from spanloom.document import SENTENCE, SENTENCES, WORD, WORDS, Document, Fragment, Span
-from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._docbin import Grouped, Row, Tokens, has_signature, pack, unpack
 from spanloom.formats._document_builder import DocumentBuilder, Names, default_name
 from spanloom.formats._json import a_list, a_string
+from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
+from spanloom.tokenization import replace_surrogates
 
 ENTITIES, DEPENDENCY = "entities", "dependency"
 CATS = "cats"
@@ -46,12 +47,9 @@ def loads(
     """Yield the documents of a file; raises ``FormatError``, without a line as bytes have none."""
     names = Names()
     for number, tokens in enumerate(unpack(text, path), 1):
-        try:
-            yield _TokenReader(
-                tokens, DocumentBuilder(names.of(_stored_name(tokens) or default_name(number)))
-            ).document()
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, None, f"document {number}: {error}") from error
+        with errors_at(path, None, f"document {number}: "):
+            name = names.of(_stored_name(tokens) or default_name(number))
+            yield _TokenReader(tokens, DocumentBuilder(name)).document()
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> bytes:
@@ -222,16 +220,16 @@ class _TokenWriter:
             *([ENTITIES] if has_flat_entities else []),
         }
         tokens.groups = {
-            _replace_surrogates(layer.name): list(self._layer_spans(layer.name, token_of_word))
+            replace_surrogates(layer.name): list(self._layer_spans(layer.name, token_of_word))
             for layer in document.layers
             if layer.name not in written_layers
         }
         meta = [(key, value) for key, value in document.meta if key != CATS]
         tokens.cats = _parse_cats(dict(document.meta).get(CATS))
-        tokens.kept = {"name": _replace_surrogates(document.name)} if document.name else {}
+        tokens.kept = {"name": replace_surrogates(document.name)} if document.name else {}
         if meta:
             tokens.kept["meta"] = [
-                [_replace_surrogates(key), _replace_surrogates(value)] for key, value in meta
+                [replace_surrogates(key), replace_surrogates(value)] for key, value in meta
             ]
         return tokens
 
@@ -247,11 +245,11 @@ class _TokenWriter:
             if gap[:1] == " " and words:
                 spaces[-1], gap = True, gap[1:]
             if gap:
-                words.append(_replace_surrogates(gap))
+                words.append(replace_surrogates(gap))
                 spaces.append(False)
             if start < end:
                 token_of_word.append(len(words))
-                words.append(_replace_surrogates(text[start:end]))
+                words.append(replace_surrogates(text[start:end]))
                 spaces.append(False)
             position = end
         return words, spaces, token_of_word
@@ -264,7 +262,7 @@ class _TokenWriter:
             for sentence in self.view.by_sentence(layer)[0]:
                 for _, _, span in sentence:
                     word_index = self._single_word(span)
-                    tag = _replace_surrogates(span.label)
+                    tag = replace_surrogates(span.label)
                     if word_index is not None and (column == "TAG" or tag in IDS):
                         cells = rows[token_of_word[word_index]]
                         cells[column] = cells[column] or tag
@@ -274,7 +272,7 @@ class _TokenWriter:
                     fits = column != "MORPH" or _FEATS.fullmatch(attribute.value or "")
                     row = rows[token_of_word[word]]
                     if attribute.label == name and fits and not row[column]:
-                        row[column] = _replace_surrogates(attribute.value or "")
+                        row[column] = replace_surrogates(attribute.value or "")
 
     def _add_tree(self, rows: list[Row], token_of_word: list[int]) -> None:
         """Add the heads of sentences where they form a tree, as spaCy reads no others."""
@@ -286,7 +284,7 @@ class _TokenWriter:
         for relation in document[DEPENDENCY].relations:
             head, tail = word_of_span.get(relation.head), word_of_span.get(relation.tail)
             if head is not None and tail is not None and relation.label:
-                heads.setdefault(tail, (head, _replace_surrogates(relation.label)))
+                heads.setdefault(tail, (head, replace_surrogates(relation.label)))
         for first, end in self.view.words.sentences:
             sentence_heads = {word: heads[word] for word in range(first, end) if word in heads}
             graph = {word: [head] for word, (head, _) in sentence_heads.items() if head != word}
@@ -328,9 +326,9 @@ class _TokenWriter:
                 is_first = token == token_of_word[first]
                 rows[token] |= {
                     "ENT_IOB": _BEGIN if is_first else _INSIDE,
-                    "ENT_TYPE": _replace_surrogates(span.label),
-                    "ENT_ID": _replace_surrogates(ids.get(span.id) or ""),
-                    "ENT_KB_ID": _replace_surrogates(keys.get(span.id) or ""),
+                    "ENT_TYPE": replace_surrogates(span.label),
+                    "ENT_ID": replace_surrogates(ids.get(span.id) or ""),
+                    "ENT_KB_ID": replace_surrogates(keys.get(span.id) or ""),
                 }
         return True
 
@@ -347,8 +345,8 @@ class _TokenWriter:
             first, last = starts.get(span.start), ends.get(span.end)
             if len(span.fragments) == 1 and first is not None and last is not None:
                 tokens = token_of_word[first], token_of_word[last] + 1
-                label = _replace_surrogates(span.label)
-                key = _replace_surrogates(keys.get(span.id, ""))
+                label = replace_surrogates(span.label)
+                key = replace_surrogates(keys.get(span.id, ""))
                 yield Grouped(label, *tokens, span.start, span.end, key)
 
     def _single_word(self, span: Span) -> int | None:
@@ -367,13 +365,8 @@ def _parse_cats(text: str | None) -> dict[str, float]:
         type(score) in (int, float) for score in cats.values()
     )
     return (
-        {_replace_surrogates(key): float(score) for key, score in cats.items()} if is_valid else {}
+        {replace_surrogates(key): float(score) for key, score in cats.items()} if is_valid else {}
     )
-
-
-def _replace_surrogates(text: str) -> str:
-    """Return a text that can be encoded in UTF-8, with ? for lone surrogates."""
-    return text.encode(errors="replace").decode()
 
 
 def _sniff(head: str, name: str) -> bool:

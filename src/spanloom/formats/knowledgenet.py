@@ -36,9 +36,7 @@ from spanloom.formats._json import (
     a_list,
     a_number,
     a_string,
-    an_object,
     json_lines,
-    list_of,
     number_of,
     objects_of,
     only,
@@ -94,7 +92,7 @@ def _passage_records(record: JsonObject) -> Iterator[JsonObject]:
         start = number_of(passage, START)
         properties = {
             string_of(entry, "propertyId"): string_of(entry, "propertyName")
-            for entry in map(an_object, list_of(passage, "exhaustivelyAnnotatedProperties"))
+            for entry in objects_of(passage, "exhaustivelyAnnotatedProperties")
         }
         facts = [_flat_fact(fact, start, properties) for fact in objects_of(passage, "facts")]
         text = value_of(passage, "passageText")

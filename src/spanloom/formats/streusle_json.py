@@ -19,7 +19,6 @@ from typing import Any
 from spanloom.annotation.multiword_expressions import NONE, Expressions, Group, Lexical
 from spanloom.config.options import Options
 from spanloom.document import SENTENCES, Document
-from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format
 from spanloom.formats._document_builder import Names, default_name, id_in_file
 from spanloom.formats._json import (
@@ -34,6 +33,7 @@ from spanloom.formats._json import (
     value_of,
 )
 from spanloom.formats._mwe_layers import Lexicon, add
+from spanloom.formats._text import errors_at
 from spanloom.formats._word_view import WordView
 
 _KEYS = ("sent_id", "toks", "lexlabel", "smwe", "wmwe")
@@ -43,10 +43,8 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
     """Yield the document of every line that is not blank; raises ``FormatError`` with the line."""
     names = Names()
     for number, record in json_lines(text, path):
-        try:
+        with errors_at(path, number, "not a sentence: "):
             yield _build_document(record, names)
-        except (ValueError, DocumentError) as error:
-            raise FormatError(path, number, f"not a sentence: {error}") from error
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:

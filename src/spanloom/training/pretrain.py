@@ -36,6 +36,7 @@ from spanloom.model.precision import ComputeConfig, compute
 from spanloom.nn.masked_language import MaskedLMHead
 from spanloom.quantity import shorten_list
 from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions, loss_of
+from spanloom.tokenization import replace_surrogates
 from spanloom.training import masked_lm_weights, text_data, utilization
 from spanloom.training.checkpoint import Progress
 from spanloom.training.metrics_log import Log
@@ -288,8 +289,7 @@ def untrained_encoder(plan: Plan, out: Path, log: Log, *, vocab_size: int, cased
 def _texts(plan: Plan) -> Iterator[str]:
     """Yield the texts that the tasks of a plan learn from."""
     for source in _sources(plan):
-        for document in source.documents():  # half a character is read as ?, as by the tokenizer
-            yield document.text.encode("utf-8", "replace").decode()
+        yield from (replace_surrogates(document.text) for document in source.documents())
 
 
 def _sources(plan: Plan) -> list[TextSource]:
