@@ -408,3 +408,13 @@ def test_segments_are_as_full_as_sentences_allow_in_training_as_in_use(seed):
     )
     (wide,) = SegmentReader(999 * size).instances(0, tokens, limits, cutter)
     assert len(wide.windows) == 4  # at most the encoder's own
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_after_a_task_token_each_sentence_in_segments_is_an_instance(seed):
+    """Several short sentences would fit into the window, and each is read by itself all the same."""
+    tokens = tokenize(Document("\n".join(["a the abc"] * 5)), SPLIT, LETTERS)
+    reader = InstanceReader(SegmentReader(12), task_number=2)
+    limits = InstanceLimits(60, 60, None if seed is None else Random(seed))
+    instances = list(reader.instances(0, tokens, limits, cutter))
+    assert [len(instance.sentences) for instance in instances] == [1] * 5

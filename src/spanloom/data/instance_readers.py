@@ -135,9 +135,10 @@ class SegmentReader:
         """Yield instances of segments; in training as many as the limits have windows."""
         segment = min(self.pieces, limits.window)
         windows = max(1, limits.instance // limits.window)
-        instance = limits.instance if limits.rng is None else segment * windows
-        own = replace(limits, window=segment, instance=instance, rng=None)
-        return build_instances(document, tokens, own)
+        is_joined = limits.rng is None and not limits.isolate_sentences
+        instance = limits.instance if is_joined else segment * windows
+        in_segments = replace(limits, window=segment, instance=instance, rng=None)
+        return build_instances(document, tokens, in_segments)
 
     def count_shortened(
         self, tokens: TokenizedDocument, window: int, tokenize_prompt: PromptTokenizer
