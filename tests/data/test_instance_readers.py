@@ -412,7 +412,7 @@ def test_segments_are_as_full_as_sentences_allow_in_training_as_in_use(seed):
 
 @pytest.mark.parametrize("seed", [None, 1])
 def test_after_a_task_token_each_sentence_in_segments_is_an_instance(seed):
-    """Several short sentences would fit into the window, and each is read by itself all the same."""
+    """Several short sentences would fit into the window, but each is read by itself."""
     tokens = tokenize(Document("\n".join(["a the abc"] * 5)), SPLIT, LETTERS)
     reader = InstanceReader(SegmentReader(12), task_number=2)
     limits = InstanceLimits(60, 60, None if seed is None else Random(seed))

@@ -53,6 +53,25 @@ def test_choices_of_a_region_are_its_attributes():
         [*loads(exported(*regions, choice | {"value": own, "id": "z"}))]
 
 
+def test_an_annotation_without_regions_says_that_there_are_none():
+    """So such a text is one to learn from, unlike one that nobody annotated."""
+    text = "Ada met Bob"
+    full = {"result": [region("a", 0, 3, "Ada", "X")]}
+    tasks = [
+        {"data": {"text": text}, "annotations": annotations}
+        for annotations in ([{"result": []}], [full], [], [{"result": [], "was_cancelled": True}])
+    ]
+    read = [*loads(json.dumps(tasks))]
+    assert [[layer.name for layer in document.layers] for document in read] == [
+        ["label"],
+        ["label"],
+        [],
+        [],
+    ]
+    assert [len(document["label"].spans) for document in read[:2]] == [0, 1]
+    assert [*loads(dumps(read))] == read
+
+
 @pytest.mark.parametrize(("direction", "ends"), [("right", "ab"), ("left", "ba"), ("bi", "ab")])
 def test_directions(direction, ends):
     link = {"from_id": "a", "to_id": "b", "type": "relation", "direction": direction}

@@ -12,12 +12,10 @@ import typer
 from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import collect, documents, guess_format, read
 from spanloom.cli.left_out import LeftOut
-from spanloom.cli.options import Encoding, Workers, options_of
+from spanloom.cli.options import Encoding, Workers, options_of, pairs, parse_values
 from spanloom.cli.outputs import (
     check_is_not_source,
     of_name,
-    pairs,
-    parse_values,
     save_file,
     tell,
     write_configuration,

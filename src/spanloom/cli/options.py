@@ -1,8 +1,8 @@
-"""Options of commands: fields of a dataclass handed on as one value, and plugins."""
+"""Options of commands: fields of a dataclass handed on as one value, KEY=VALUE, and plugins."""
 
 import inspect
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import wraps
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from spanloom import plugins
+from spanloom.cli.console import WrongUse
 
 A = TypeVar("A")
 
@@ -89,3 +90,24 @@ def with_plugins(command: Callable[..., None]) -> Callable[..., None]:
 def plugin_options() -> list[str]:
     """Return the options that load the same plugins once more."""
     return [word for module in plugins.modules for word in ("--plugin", module)]
+
+
+def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    """Return KEY=VALUE options by key."""
+    values = {}
+    for item in given:
+        key, equals, value = item.partition("=")
+        if not equals:
+            raise WrongUse(f"{option}: expected KEY=VALUE, got {item!r:.60}")
+        values[key] = value
+    return values
+
+
+def parse_values(option: str, options: Mapping[str, str]) -> dict[str, Any]:
+    """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
+    from spanloom.config.yaml import loads
+
+    return {
+        key: loads(value, option).data if value[:1] in ("[", "{") else value
+        for key, value in options.items()
+    }

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
+from spanloom.cli.options import parse_values
 from spanloom.document import SENTENCES, WORDS, Document, Layer
 from spanloom.errors import FormatError, NameNotFound
 from spanloom.quantity import quantity
@@ -24,6 +25,7 @@ BRAT, JSON, TEXT, TABLE, HTML, PARQUET = "brat", "json", "text", "table", "html"
 _OWN = (BRAT, JSON, TEXT, TABLE, HTML, PARQUET)
 SHOWN = (TEXT, TABLE, HTML)  # forms for eyes, whose layers can be chosen
 ALL_LAYERS = "all"
+_UNASKED = (WORDS, SENTENCES)  # layers that annotate adds of itself
 TXT = ".txt"
 ZIPPED = ".gz"
 _BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT, ".parquet": PARQUET}
@@ -162,7 +164,7 @@ def write(
         save_collection(documents, out)
         return
     if is_format(to) and out is not None:
-        save_file(documents, out, to, writer_options)
+        save_file(documents, out, to, writer_options, unasked=_UNASKED)
         return
     if to in SHOWN:
         pieces = _shown(documents, to, title, shown, to_terminal=out is None and is_terminal())
@@ -241,16 +243,25 @@ def _configuration(needed: "Config", source: Path | None) -> str:
 
 
 def save_file(
-    stream: Iterable[Document], out: Path, name: str, raw_options: Mapping[str, str]
+    stream: Iterable[Document],
+    out: Path,
+    name: str,
+    raw_options: Mapping[str, str],
+    *,
+    unasked: Collection[str] = (),
 ) -> Counter[str]:
-    """Write one file of a format; log and return what that cannot hold."""
+    """Write one file of a format; log and return what that cannot hold.
+
+    Layers that nobody asked for, ``unasked``, may be lost without a word.
+    """
     from spanloom.formats import _files
 
     form, options = _format_and_options(name, raw_options)
     if not raw_options:
         stream, options = _with_inferred_options(stream, form, str(out))
     lost: Counter[str] = Counter()
-    written = _files.write(out, _counting(stream, form, options, lost), form, options, raw_options)
+    counted = _counting(stream, form, options, lost, unasked)
+    written = _files.write(out, counted, form, options, raw_options)
     tell(name, lost)
     log(f"written to {', '.join(map(str, written))}")
     return lost
@@ -275,27 +286,6 @@ def tell(name: str, lost: Mapping[str, int]) -> None:
         log(line)
 
 
-def pairs(option: str, given: Iterable[str]) -> dict[str, str]:
-    """Return KEY=VALUE options by key."""
-    values = {}
-    for item in given:
-        key, equals, value = item.partition("=")
-        if not equals:
-            raise WrongUse(f"{option}: expected KEY=VALUE, got {item!r:.60}")
-        values[key] = value
-    return values
-
-
-def parse_values(option: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """Return options with lists and mappings read as YAML: ``columns=[word, entities]``."""
-    from spanloom.config.yaml import loads
-
-    return {
-        key: loads(value, option).data if value[:1] in ("[", "{") else value
-        for key, value in options.items()
-    }
-
-
 def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[Format, Options]":
     """Return a format and its options."""
     from spanloom.config.yaml import SourceLocation
@@ -308,9 +298,15 @@ def _format_and_options(name: str, raw_options: Mapping[str, str]) -> "tuple[For
 
 
 def _counting(
-    stream: Iterable[Document], form: "Format", options: "Options", lost: Counter[str]
+    stream: Iterable[Document],
+    form: "Format",
+    options: "Options",
+    lost: Counter[str],
+    unasked: Collection[str],
 ) -> Iterator[Document]:
     """Yield the documents as the format names their layers, and count what it will drop."""
+    from spanloom.formats._base import without_layers
+
     renamed: set[str] = set()
     for document in stream:
         name = form.layer_to_rename(document)
@@ -319,7 +315,7 @@ def _counting(
             if name not in renamed:
                 renamed.add(name)
                 log(f"layer {name} is written as {form.layers[0]}, the only one with spans")
-        lost.update(form.count_lost(document, options))
+        lost.update(without_layers(form.count_lost(document, options), unasked))
         yield document
 
 
@@ -395,5 +391,5 @@ def _format_text(
     if not raw_options:
         documents, options = _with_inferred_options(documents, form, f"--to {name}")
     lost: Counter[str] = Counter()
-    yield form.dumps(_counting(documents, form, options, lost), options=options)
+    yield form.dumps(_counting(documents, form, options, lost, _UNASKED), options=options)
     tell(name, lost)

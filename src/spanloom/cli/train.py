@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spanloom.cli.console import StatusLine, log, write_stdout
-from spanloom.cli.options import Encoding, plugin_options
-from spanloom.cli.outputs import check_is_not_model, pairs
+from spanloom.cli.options import Encoding, pairs, plugin_options
+from spanloom.cli.outputs import check_is_not_model
 from spanloom.errors import StorageError, TrainingError
 from spanloom.quantity import quantity
 

@@ -6,7 +6,7 @@ A module in this folder is a format's name. It has ``loads`` and ``dumps`` for P
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
@@ -86,6 +86,12 @@ class Format:
 def describe_losses(name: str, losses: Losses) -> list[str]:
     """Return a line on each thing that a format of that name cannot hold."""
     return [f"{name} has no place for {what}: {times}" for what, times in losses.items()]
+
+
+def without_layers(losses: Losses, layers: Collection[str]) -> Losses:
+    """Return the losses but for those of layers with the given names."""
+    ends = tuple(f" of layer {name}" for name in layers)
+    return Counter({what: times for what, times in losses.items() if not what.endswith(ends)})
 
 
 def count_queries_and_scores(document: Document) -> Iterator[str]:

@@ -14,8 +14,9 @@ is no number, else by its id, with the other keys of ``data`` in meta, as JSON.
 Its text is ``data.text``, or the key that the results' ``to_name`` gives, or the only string. Of
 several annotations the first that was not cancelled counts. Each ``from_name`` is a layer: regions
 are spans, one for each label; choices are spans over the whole text, or attributes of the region
-whose id they have. Relations join the layer of the region they start from (``direction`` left turns
-them around). Results of other types, and predictions, are left out.
+whose id they have. An annotation without regions has empty layers, those of the regions of other
+tasks. Relations join the layer of the region they start from (``direction`` left turns them
+around). Results of other types, and predictions, are left out.
 """
 
 import json
@@ -66,9 +67,21 @@ _REGIONS = ("labels", "hypertextlabels")
 def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
     """Yield a document per task; raises ``FormatError`` with the line where the task begins."""
     names = Names()
+    annotated: list[tuple[Document, bool]] = []
+    region_layers: dict[str, None] = {}
     for count, (line, task) in enumerate(elements(text.removeprefix("\ufeff"), path), 1):
         with errors_at(path, line):
-            yield _build_document(an_object(task), count, names)
+            results = _results(an_object(task))
+            document = _build_document(task, results or [], count, names)
+        annotated.append((document, results is not None))
+        region_layers |= {
+            string_of(entry, "from_name"): None for entry in _regions_of(results or [])
+        }
+    for document, is_annotated in annotated:
+        for name in region_layers if is_annotated else ():
+            if not document.has_layer(name):
+                document = document.with_layer(Layer(name))
+        yield document
 
 
 def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
@@ -77,7 +90,9 @@ def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str
     return "[" + ",\n ".join(tasks) + "]\n"
 
 
-def _build_document(task: JsonObject, count: int, names: Names) -> Document:
+def _build_document(
+    task: JsonObject, results: list[JsonObject], count: int, names: Names
+) -> Document:
     """Return the document of a task; raises ``ValueError``."""
     raw_id = task.get("id")
     id_name = str(raw_id) if type(raw_id) is int else default_name(count)
@@ -85,16 +100,14 @@ def _build_document(task: JsonObject, count: int, names: Names) -> Document:
     builder = names.making(string_of(data, NAME, id_name))
     if type(raw_id) is int and NAME in data:
         add_meta(builder, [(TASK_ID, raw_id)])
-    results = _results(task)
-    key = _text_key(data, results or [])
+    key = _text_key(data, results)
     text = string_of(data, key)
     builder.add_text(text)
     others = ((name, value) for name, value in data.items() if name not in (key, NAME))
     add_meta(builder, ((DATA_ID if name == ID else name, value) for name, value in others))
     if key != TEXT:
         builder.meta.append((TEXT_KEY, key))
-    if results is not None:
-        _add_results(builder, text, results)
+    _add_results(builder, text, results)
     return builder.build()
 
 
@@ -104,6 +117,11 @@ def _results(task: JsonObject) -> list[JsonObject] | None:
         if not annotation.get("was_cancelled"):
             return objects_of(annotation, "result", [])
     return None
+
+
+def _regions_of(results: Iterable[JsonObject]) -> list[JsonObject]:
+    """Return the results that are regions; raises ``ValueError`` for a result without a type."""
+    return [entry for entry in results if value_of(entry, "type") in _REGIONS]
 
 
 def _text_key(data: JsonObject, results: list[JsonObject]) -> str:
@@ -121,14 +139,12 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
     span_of: dict[str, tuple[str, str]] = {}
     choice_layers: dict[str, None] = {}
     offsets = UnitOffsets(text)
-    for entry in results:
-        kind = value_of(entry, "type")
-        if kind in _REGIONS:
-            layer, value = _layer_and_value(entry)
-            bounds = _bounds(text, offsets, value)
-            for label in list_of(value, kind):
-                span = builder.span(layer, a_string(label), bounds)
-                span_of.setdefault(str(entry.get("id")), (layer, span))
+    for entry in _regions_of(results):
+        layer, value = _layer_and_value(entry)
+        bounds = _bounds(text, offsets, value)
+        for label in list_of(value, entry["type"]):
+            span = builder.span(layer, a_string(label), bounds)
+            span_of.setdefault(str(entry.get("id")), (layer, span))
     for entry in results:
         if entry["type"] == "relation":
             _add_relation(builder, entry, span_of)
