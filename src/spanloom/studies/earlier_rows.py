@@ -33,7 +33,8 @@ def _is_of(row: Row, job: Job, by_key: Mapping[str, Row]) -> bool:
     """Return whether a row is of a job as far as rows tell."""
     if {own_name(task) for task in row.scores} != {*job.tasks}:
         return False
-    if any(job.score not in splits for splits in row.scores.values()):
+    # a task that only trains an encoder, such as masked_lm, has no scores on any split
+    if any(splits and job.score not in splits for splits in row.scores.values()):
         return False
     if row.own_scores and job.weights == "own":
         return False
