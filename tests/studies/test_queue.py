@@ -144,6 +144,16 @@ def test_a_row_of_the_same_name_but_another_recipe_is_no_earlier_one(study, fold
     assert read_rows(other, folders, any_version=True)[1] == {}
 
 
+def test_a_row_of_earlier_code_may_have_no_scores_as_an_encoder_has_none(study, folders):
+    other = study([SINGLE], tasks=["ner"])
+    _, known = run(other, folders, FakeExecutor(folders), print)
+    (row,) = known.values()
+    rows.row_path(folders.results, row.key).unlink()
+    for scores, taken in (({"ner": {}}, 1), ({"ner": {"test": row.scores["ner"]["dev"]}}, 0)):
+        rows.save(replace(row, key="f" * 16, scores=scores), folders.results)
+        assert len(read_rows(other, folders, any_version=True)[1]) == taken
+
+
 def test_the_longest_runs_come_first(study, folders):
     executor = FakeExecutor(folders, size=1)
     run(study([SINGLE, JOINT]), folders, executor, print)
