@@ -47,13 +47,16 @@ def span_coverage_notes(
     """
     spans = sum(len(document.spans) for document in gold.values())
     pairs = sum(len(document.pairs) for document in gold.values())
-    all_spans = sum(len(prepare(train[index][0][layer]).spans) for index in gold)
+    layers = [train[index][0][layer] for index in gold]
+    all_spans = sum(len(prepare(annotated).spans) for annotated in layers)
     missed = (
         f" ({all_spans - spans} more cannot be expressed over words)" if all_spans > spans else ""
     )
     documents, learnt = quantity(len(gold), "document"), quantity(spans, "span")
     relations = quantity(pairs, "relation")
     lines = [f"{name}: {documents}, {learnt}{missed}, {relations} to learn from"]
+    if unlearnt := _unlearnt(layers):
+        lines.append(f"{name}: not learnt: {', '.join(unlearnt)}")
     if max_span_width is not None and any(wide := _wider(gold.values(), max_span_width)):
         width = quantity(max_span_width, "word")
         lines.append(f"{name}: not learnt, as they are wider than {width}: {_format(wide)}")
@@ -106,6 +109,18 @@ def cross_sentence_gold(sentences: Sequence[Bounds], gold: SpanGold) -> tuple[in
     ]
     pairs = sum(len(homes[head] | homes[tail]) > 1 for head, tail, _ in gold.pairs)
     return sum(len(home) > 1 for home in homes), pairs
+
+
+def _unlearnt(layers: Sequence[Layer]) -> list[str]:
+    """Return how many annotations there are of kinds that no task for spans learns."""
+    equivalences = sum(len(layer.equivalences) for layer in layers)
+    normalizations = sum(len(layer.normalizations) for layer in layers)
+    lines = []
+    if equivalences:
+        lines.append(f"{quantity(equivalences, 'equivalence')} (a task of kind coreference does)")
+    if normalizations:
+        lines.append(quantity(normalizations, "normalization"))
+    return lines
 
 
 def _wider(gold: Iterable[SpanGold], width: int) -> tuple[int, int]:
