@@ -208,8 +208,6 @@ def test_the_only_layer_of_spans_is_written_where_files_have_one(annotate, tmp_p
     ):
         assert "layer main is written as entities, the only one with spans" in written.stderr
         assert "no place for spans" not in written.stderr  # of words neither
-            "no place for spans" not in written.stderr
-        )  # not even those of words, never asked for
     record = json.loads((tmp_path / "x.jsonl").read_text(encoding="utf-8"))
     assert "Action" in json.dumps(record[key])
     assert annotate(TEXT, "--to", form).stdout == (tmp_path / "x.jsonl").read_text(encoding="utf-8")

@@ -90,6 +90,23 @@ def plan(bench, text=TEXT, trunk=None, **changes):
     return resolve(recipes.loads(json.dumps(spec)), bench)
 
 
+def rotary(bench, folder):
+    """The shape of an encoder with rotary positions, and the bench's vocabulary."""
+    shutil.copytree(bench / "encoder", folder)
+    (folder / "model.safetensors").unlink()
+    size = json.loads((folder / "config.json").read_text())["vocab_size"]
+    RoFormerConfig(
+        vocab_size=size,
+        embedding_size=8,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+    ).save_pretrained(folder)
+    return folder
+
+
 def run(a_plan, out, **options):
     lines = []
     result = pretrain.pretrain(a_plan, out, lines.append, device="cpu", **options)
@@ -130,10 +147,13 @@ def test_each_process_is_measured_by_a_device_of_its_own(bench, encoder, monkeyp
     assert beside.share == pytest.approx(alone.share)
 
 
-def test_operations_are_those_that_torch_counts(bench):
+@pytest.mark.parametrize("positions", ["learnt", "rotary"])
+def test_operations_are_those_that_torch_counts(bench, tmp_path, positions):
     """Forward passes of an encoder over full windows, and of the head over masked pieces."""
     text = {**TEXT, "sequences": "single", "span_boundary_objective": False}
-    model, _ = new_model(plan(bench, text), "cpu")
+    shape = bench / "encoder" if positions == "learnt" else rotary(bench, tmp_path / "rotary")
+    trunk = {"transformer": str(shape), "init": "random"}
+    model, _ = new_model(plan(bench, text, trunk), "cpu")
     network = model.network.eval().requires_grad_(False)
     encoder, head = network.transformer, network.head("text")
     rows, window, masked = 3, 20, 6
@@ -141,7 +161,8 @@ def test_operations_are_those_that_torch_counts(bench):
     counts = []
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH):  # the counter knows no fused one on a CPU
         with FlopCounterMode(display=False) as counter:
-            hidden = encoder.encoder(input_ids=ids, attention_mask=mask).hidden_states[-1]
+            states = encoder.encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+            hidden = states.hidden_states[-1]
         counts.append(counter.get_total_flops() / (rows * window))
         with FlopCounterMode(display=False) as counter:
             head(hidden.flatten(0, 1)[:masked], encoder.piece_embeddings)
@@ -212,19 +233,7 @@ def test_the_masked_language_head_comes_along_and_is_taken_up_again(bench, encod
 
 
 def test_an_encoder_with_rotary_positions_has_its_masked_language_head_too(bench, tmp_path):
-    shape = tmp_path / "rotary"
-    shutil.copytree(bench / "encoder", shape)
-    (shape / "model.safetensors").unlink()
-    size = json.loads((shape / "config.json").read_text())["vocab_size"]
-    RoFormerConfig(
-        vocab_size=size,
-        embedding_size=8,
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    ).save_pretrained(shape)
+    shape = rotary(bench, tmp_path / "rotary")
     trunk = {"transformer": str(shape), "init": "random"}
     run(plan(bench, trunk=trunk), tmp_path / "out")
     theirs = AutoModelForMaskedLM.from_pretrained(tmp_path / "out").eval()
@@ -240,6 +249,28 @@ def test_an_encoder_with_rotary_positions_has_its_masked_language_head_too(bench
         scores = head(hidden.flatten(0, 1), own.piece_embeddings)
         logits = theirs(input_ids=ids, attention_mask=mask).logits
     torch.testing.assert_close(scores, logits.flatten(0, 1), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("change", [{"hidden_act": "relu"}, {"layer_norm_eps": 1e-2}], ids=str)
+def test_a_head_of_another_configuration_is_neither_written_nor_taken(bench, tmp_path, change):
+    """transformers would apply the encoder's own activation and norm to it."""
+    shape = tmp_path / "shape"
+    shutil.copytree(bench / "encoder", shape)
+    (shape / "model.safetensors").unlink()
+    config = json.loads((shape / "config.json").read_text())
+    (shape / "config.json").write_text(json.dumps(config | change))
+    result, _ = run(plan(bench, trunk={"transformer": str(shape), "init": "random"}), shape / "out")
+    assert json.loads((shape / "out" / "config.json").read_text())["architectures"] == ["BertModel"]
+    theirs = AutoModel.from_pretrained(shape / "out").eval()
+    model, prepared = new_model(plan(bench, trunk={"transformer": str(shape / "out")}), "cpu")
+    assert any("none of BERT's form lies beside" in note for note in prepared.notes)
+    ids = torch.randint(5, 40, (2, 9))
+    mask = torch.ones_like(ids)
+    trunk = model.network.eval().transformer
+    with torch.inference_mode():
+        ours = trunk.encoder(input_ids=ids, attention_mask=mask).hidden_states[-1]
+        states = theirs(input_ids=ids, attention_mask=mask).last_hidden_state
+    torch.testing.assert_close(ours, states, atol=1e-4, rtol=1e-4)
 
 
 def test_dev_without_any_block_has_no_score_to_be_the_best(bench):
@@ -353,6 +384,13 @@ def test_the_command_that_a_stopped_run_prints_ends_it_bit_by_bit(bench, command
     weights = load_file(out / "model.safetensors")
     assert weights.keys() == expected.keys()
     assert all(weights[name].equal(expected[name]) for name in expected)
+
+
+def test_blocks_of_raw_text_are_not_counted_in_sentences(bench, tmp_path):
+    stage = STAGE | {"batch_sentences": 8}
+    problem = r"stages\.0\.batch_sentences: is not for raw text.*say batch_words"
+    with pytest.raises(RecipeError, match=problem):
+        run(plan(bench, stages=[stage]), tmp_path / "out")
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from spanloom.nn.gather import gather_rows
 from spanloom.tensors import Losses
 
 _POSITION_DIM = 200  # of position embeddings (SpanBERT, section 4.2)
-_EPSILON = 1e-12  # as in BERT and SpanBERT
+LAYER_NORM_EPSILON = 1e-12  # as in BERT and SpanBERT
 
 
 class Transform(nn.Module):
@@ -19,7 +19,7 @@ class Transform(nn.Module):
         """``dim`` and ``out_dim`` are the sizes of input and output vectors."""
         super().__init__()
         self.dense = nn.Linear(dim, out_dim)
-        self.norm = nn.LayerNorm(out_dim, eps=_EPSILON)
+        self.norm = nn.LayerNorm(out_dim, eps=LAYER_NORM_EPSILON)
 
     def forward(self, x: Float[Tensor, "n dim"]) -> Float[Tensor, "n out_dim"]:
         """Return the transformed vectors."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from spanloom.embedders import _bert
 from spanloom.embedders.transformer import Transformer
 from spanloom.errors import ModelError
-from spanloom.nn.masked_language import MaskedLMHead
+from spanloom.nn.masked_language import LAYER_NORM_EPSILON, MaskedLMHead
 
 _WEIGHTS = "model.safetensors"
 _NAMES = {
@@ -32,8 +32,14 @@ def _renamed(name: str) -> str:
 def model_class(trunk: Transformer) -> tuple[str, str] | None:
     """Return what transformers calls an encoder with BERT's head: its class, its weights' prefix.
 
-    None for an architecture whose own masked language head is another one.
+    None for an encoder whose own masked language head is another one: of another architecture, or
+    with the activation or the layer normalisation of another configuration.
     """
+    config = trunk.encoder.config
+    if getattr(config, "hidden_act", None) != "gelu":
+        return None
+    if getattr(config, "layer_norm_eps", None) != LAYER_NORM_EPSILON:
+        return None
     if isinstance(trunk.encoder, _bert.Bert):
         return "BertForMaskedLM", "bert."
     from spanloom.embedders import _hub
@@ -49,7 +55,7 @@ def published(head: MaskedLMHead) -> dict[str, Tensor]:
 
 
 def load_published(head: MaskedLMHead, encoder: str) -> bool:
-    """Load the head that lies beside an encoder's weights; return False where there is none.
+    """Load BERT's head that lies beside an encoder's weights; return False where there is none.
 
     ``encoder`` is a folder, or an id of the hub whose files were fetched before. Raises
     ``ModelError`` for weights of other shapes and for what cannot be read.

@@ -83,6 +83,7 @@ def prepare(
     The plan of the result has the vocabularies; its notes tell what training will not see. Raises
     ``DataError``, ``FormatError``, ``LayerError`` and ``RecipeError``.
     """
+    text_data.check_batches(plan)
     sources = _read_tokenized(plan, word_tokenizer, subword_tokenizer)
     streams = {
         name: text_data.read(plan, task, subword_tokenizer)

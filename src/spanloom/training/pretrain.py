@@ -151,10 +151,10 @@ def _head(model: Model) -> MaskedLMHead:
 def export(model: Model, out: Path, result: PretrainingResult) -> None:
     """Write the encoder of a model: config, weights and tokenizer, as transformers reads them.
 
-    An encoder whose architecture has BERT's masked language head has it with it (BertForMaskedLM,
-    RoFormerForMaskedLM); of other encoders, and of the boundary objective and next sentence
-    prediction, no head is kept. A BERT from scratch has the positions that it was trained with and
-    no more. Raises ``StorageError``.
+    An encoder whose published class has BERT's masked language head has it with it
+    (BertForMaskedLM, RoFormerForMaskedLM); of other encoders, and of the boundary objective and
+    next sentence prediction, no head is kept. A BERT from scratch has the positions that it was
+    trained with and no more. Raises ``StorageError``.
     """
     trunk = _encoder(model)
     encoder = trunk.encoder
@@ -172,7 +172,8 @@ def export(model: Model, out: Path, result: PretrainingResult) -> None:
         named = {f"{prefix}{weight_name}": weight for weight_name, weight in weights.items()}
         weights = named | masked_lm_weights.published(_head(model))
     else:
-        config["architectures"] = [type(encoder).__name__]
+        is_bert = isinstance(encoder, _bert.Bert)
+        config["architectures"] = ["BertModel" if is_bert else type(encoder).__name__]
     with write_folder(out) as staging:
         (staging / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
         contiguous = {name: weight.detach().contiguous() for name, weight in weights.items()}

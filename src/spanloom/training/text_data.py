@@ -44,6 +44,15 @@ def streamed(plan: Plan) -> dict[str, TaskPlan]:
     return {name: task for name, task in plan.tasks.items() if _is_streamed(plan, task)}
 
 
+def check_batches(plan: Plan) -> None:
+    """Raise ``RecipeError`` for a stage on raw text alone whose batches count sentences."""
+    texts = streamed(plan).keys()
+    for row, stage in enumerate(plan.recipe.stages):
+        if stage.batch_sentences is not None and texts >= {*stage.tasks}:
+            problem = "is not for raw text, whose blocks are counted in words; say batch_words"
+            raise plan.recipe.at("stages", row, "batch_sentences").error(problem)
+
+
 def _is_streamed(plan: Plan, task: TaskPlan) -> bool:
     """Whether all sources of a task of pre-training are raw text; ``DataError`` if only some."""
     if not isinstance(task.options, MaskingOptions):

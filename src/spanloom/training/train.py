@@ -35,7 +35,7 @@ from spanloom.training.distributed import ProcessGroup
 from spanloom.training.interrupt import Stopped, ignore_signals
 from spanloom.training.lock import hold_lock
 from spanloom.training.loop import BEST, METRICS, OWN, STATE, Run
-from spanloom.training.masked_lm_weights import load_published
+from spanloom.training.masked_lm_weights import load_published, model_class
 from spanloom.training.metrics_log import Log, MetricsLog
 from spanloom.training.prepare import PreparedData, prepare
 from spanloom.training.progress_line import LogIntervals
@@ -46,7 +46,7 @@ from spanloom.training.warm_start import earlier_data, inherit, inherit_trunk
 _LEFT = "left"  # identifies the model that a stopped run left at ``out``
 _TEXT = "Ada (b. 1815) didn't add 5 ml of the buffer,\nand Größe 中文 42%.  Then she met Bob."
 _PROBE = Document(_TEXT, queries=(Query("Q1", "Who met Bob?"),))
-_NEW_HEAD = "a new masked language head, as none lies beside the encoder"
+_NEW_HEAD = "a new masked language head, as none of BERT's form lies beside the encoder"
 
 
 def run_folder(out: Path) -> Path:
@@ -122,10 +122,11 @@ def _with_teachers(prepared: PreparedData, model: Model) -> PreparedData:
 def _with_pretrained_heads(prepared: PreparedData, network: Network, folder: str) -> PreparedData:
     """Load the masked language head that lies beside an encoder, if there is one; note which."""
     notes = []
+    has_berts = network.transformer is not None and model_class(network.transformer) is not None
     for name in sorted({network.routes[name].head for name in prepared.tasks}):
         head = network.heads[name]
         if isinstance(head, MaskedLMHead):
-            is_there = load_published(head, folder)
+            is_there = has_berts and load_published(head, folder)
             start = f"the masked language head of {folder}" if is_there else _NEW_HEAD
             notes.append(f"{name}: starts with {start}")
     return replace(prepared, notes=(*prepared.notes, *notes))

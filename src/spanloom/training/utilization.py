@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 import torch
+from torch import nn
 
 from spanloom.embedders.transformer import Transformer
 from spanloom.model.precision import ComputeConfig
@@ -37,11 +38,13 @@ def training_flops(encoder: Transformer, head: MaskedLMHead, window: int, masked
 
     ``masked`` is the share of masked pieces, the only ones that the head reads.
     """
-    layers = {
-        name: weight.numel()
-        for name, weight in encoder.encoder.named_parameters()
-        if weight.ndim == 2 and "embedding" not in name
-    }
+    modules = encoder.encoder.modules()
+    tables = {id(module.weight) for module in modules if isinstance(module, nn.Embedding)}
+    layers = sum(
+        weight.numel()
+        for weight in encoder.encoder.parameters()
+        if weight.ndim == 2 and id(weight) not in tables
+    )
     config = encoder.encoder.config
     attention = 4 * config.num_hidden_layers * encoder.dim * window
     outputs = encoder.piece_embeddings.numel() * (1 if head.span_boundary is None else 2)
@@ -50,7 +53,7 @@ def training_flops(encoder: Transformer, head: MaskedLMHead, window: int, masked
         for name, weight in head.named_parameters()
         if weight.ndim == 2 and "embedding" not in name and "next_sentence" not in name
     )
-    forward = 2 * sum(layers.values()) + attention + 2 * masked * (matrices + outputs)
+    forward = 2 * layers + attention + 2 * masked * (matrices + outputs)
     return _TRAINING * forward
 
 
