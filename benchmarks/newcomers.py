@@ -31,11 +31,11 @@ TEXT = "Ada Lovelace met Charles Babbage in London. She wrote to him."
 INTRODUCTION = """\
 # First tasks
 
-Common tasks as shell commands. Replace `a.txt`, `texts`, `corpus` by your own files;
-[Formats](formats.md) shows the formats. `spanloom train` guesses the kind of task from the data.
-Seconds include the start of Python, on two busy cores (a page of a text: on quiet ones). The
-trainings here read 24 sentences in few epochs, so only their times mean anything; leave `--set` out
-for your own data.
+Common tasks as shell commands. Replace `a.txt`, `texts`, `corpus` and `c` (a brat folder) by your
+own; [Formats](formats.md) shows the formats. `spanloom train` guesses the kind of task from the
+data. Times include the start of Python, on two busy cores (a page of a text: on quiet ones). The
+trainings here read 24 sentences for few epochs: ignore their scores, and leave `--set` out for your
+own data.
 `python benchmarks/newcomers.py` runs all of this.
 """
 
@@ -246,7 +246,7 @@ TASKS = (
     Task("get a table", f'spanloom annotate "{TEXT}" --to table', ("Ada Lovelace", "person")),
     Task(
         "get JSON for a program",
-        f'spanloom annotate "{TEXT}" --to json | python -c "import json; json.loads(input())"',
+        f'spanloom annotate "{TEXT}" --to json | python -m json.tool',
     ),
     Task(
         "annotate a text file for brat",

@@ -6,6 +6,7 @@ Example: python docs/formats.py
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 from spanloom.formats import _files
 from spanloom.formats._base import Format
@@ -15,10 +16,11 @@ HEAD = """# Formats
 `spanloom convert IN OUT` reads and writes all formats on this page; `spanloom check`, `train` and
 `init` read them. The format is guessed from the file, and the command says which one it is.
 `--from` and `--to` name a format; `--reader-option KEY=VALUE` and `--writer-option KEY=VALUE` set
-its options (lists: `"columns=[word, entities]"`). The command counts and reports what the target
-format cannot hold; with `--strict` the exit code is then 1. If a format needs words and a document
-has none, the tokenizer `char-class` and the sentence splitter `punctuation` are used. `columns`
-then writes one column per layer.
+its options (lists: `"columns=[word, entities]"`; mappings: `"schemes={entities: BIO}"`). The
+command counts and reports what the target format cannot hold; with `--strict` it then exits with 1.
+If a format needs words and a document has none, the tokenizer `char-class` and the sentence
+splitter `punctuation` are used. `columns` without options writes the words and one column per
+layer.
 
 Corpora are stored in brat (folders of `.txt` and `.ann`). It holds everything but scores; a span
 that crosses a line end has one fragment per line ([brat](#brat)).
@@ -38,9 +40,9 @@ In Python each format but brat is a module of `spanloom.formats` with `loads(tex
 `spanloom.corpora.folder.read(Path("mydata"), "train").documents` (the split is `all` where there
 are none); `spanloom.formats.brat.save.save(document, Path("out"))` writes brat. The layer
 `words` has the words that the file gives, and `sentences` its sentences; each layer of
-annotation has its own spans. Where files have one layer of spans, `entities` (doccano, dygie,
-prodigy), the only layer with spans of a document without it is written as that one.
-`python docs/formats.py` writes this page.
+annotation has its own spans. Files of doccano, dygie and prodigy hold one layer of spans,
+`entities`. If a document has no such layer and only one layer with spans, that one is written as
+`entities`.
 
 Exports of annotation tools: [doccano](#doccano), [Label Studio](#labelstudio), [Prodigy](#prodigy),
 [WebAnno and INCEpTION](#webanno_tsv), [PubTator](#pubtator). Words with tags: [columns](#columns).
@@ -101,9 +103,20 @@ def section(name: str) -> str:
         f"Companion file: `{key}`, by default `{file}`." for key, file in form.sidecars.items()
     ]
     for key, field in form.options.model_fields.items():
-        facts.append(f"Option `{key}`: {field.description or ''} (default `{field.default!r}`)")
+        choices = getattr(form.options, "presets", {}) if key == "preset" else {}
+        values = [" | ".join(choices or _choices(field.annotation)), f"default `{field.default!r}`"]
+        allowed = "; ".join(value for value in values if value)
+        facts.append(f"Option `{key}`: {field.description or ''} ({allowed})")
     listed = "\n".join(f"* {fact}" for fact in facts)
     return f"\n## {name}\n\n{description}\n\n{listed}\n{sample(form)}"
+
+
+def _choices(annotation: object) -> list[str]:
+    """Return the values that a type lists, as its own or those of its items."""
+    parts = get_args(annotation)
+    if get_origin(annotation) is Literal:
+        return [part for part in parts if isinstance(part, str)]
+    return [choice for part in parts for choice in _choices(part)]
 
 
 def sample(form: Format) -> str:

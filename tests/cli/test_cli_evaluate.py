@@ -62,6 +62,9 @@ def test_splits(evaluate, home):
     told = evaluate(home / "corpus", "--split", "test")
     assert (told.exit_code, "TEST set" in told.stderr) == (1, False)
     assert "no split 'test' (splits there: train, dev)" in told.stderr
+    told = evaluate(home / "corpus", "--split", "all")
+    assert (told.exit_code, "has no splits" in told.stderr) == (1, False)
+    assert "no split 'all' (splits there: train, dev)" in told.stderr
 
 
 def test_a_dev_that_is_not_there_is_what_training_held_out(spanloom, tmp_path):

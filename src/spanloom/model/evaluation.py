@@ -107,7 +107,7 @@ def read_split(
             raise DataError(f"{data}: training held out none of its {size}; {choice}")
         log(f"{data}: has no dev; scored is what training held out, {len(held_out)} of {size}")
         return held_out
-    if split == folder.ALL and not splits_of_name(data.resolve().name):
+    if split == folder.ALL and split in splits and not splits_of_name(data.resolve().name):
         log(
             f"{data}: has no splits, all documents are scored; if the model learnt from them, "
             "--split dev scores those that training held out"

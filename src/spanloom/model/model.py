@@ -91,15 +91,15 @@ class Model:
         return next(self.annotate([to_document(text)]))
 
     def ask(self, text: str, question: str) -> Answer:
-        """Answer a question about a text (``model.asking``)."""
+        """Return the answer to a question about a text: its text, its place and its score."""
         return asking.ask(self, text, question)
 
     def classify(self, text: str, labels: Iterable[str], pair: str | None = None) -> Choice | None:
-        """Return which of some labels fits a text, or a text pair (``model.asking``)."""
+        """Return which of some labels fits a text, or a text pair, and its score."""
         return asking.choose(self, text, pair, labels=labels)
 
     def rate(self, text: str, low: float, high: float, pair: str | None = None) -> Choice | None:
-        """Return which number of a range fits a text, or a text pair (``model.asking``)."""
+        """Return which number of a range fits a text, or a text pair, and its score."""
         return asking.choose(self, text, pair, bounds=(low, high))
 
     def tokenize(self, document: Document) -> TokenizedDocument:
