@@ -15,7 +15,7 @@ from spanloom.errors import DataError, RecipeError
 from spanloom.studies import designs
 from spanloom.studies.baseline import baseline_and_control
 from spanloom.studies.designs import plan
-from spanloom.studies.job import Job, build_job, data_hash, subset
+from spanloom.studies.job import Job, _encoder_hash, build_job, data_hash, subset
 from spanloom.studies.row import given_gold
 from spanloom.studies.split_checks import check_splits
 
@@ -423,6 +423,20 @@ def test_a_folders_hash_is_of_the_names_and_bytes_of_its_files_in_order(tmp_path
     assert data_hash(tmp_path) == sha256("".join(lines).encode()).hexdigest()
     (line,) = [line for line in lines if line.startswith("B\0")]
     assert data_hash(tmp_path / "B") == sha256(f".{line[1:]}".encode()).hexdigest()
+
+
+def test_an_encoder_that_was_trained_again_is_the_same_one(tmp_path):
+    """Its folder keeps the speed of the run, which differs; weights that differ count."""
+    hashes = []
+    for times, weights in (("1 s", "a"), ("2 s", "a"), ("2 s", "b")):
+        (tmp_path / "pretraining.json").write_text(times)
+        (tmp_path / "manifest.json").write_text(times)
+        (tmp_path / "model.safetensors").write_text(weights)
+        data_hash.cache_clear()
+        hashes.append(_encoder_hash(tmp_path))
+    assert hashes[0] == hashes[1] != hashes[2]
+    (tmp_path / "pretraining.json").unlink()  # another folder, all of which counts
+    assert _encoder_hash(tmp_path) == data_hash(tmp_path)
 
 
 def test_an_oracle_learns_with_the_tasks_that_help(study):

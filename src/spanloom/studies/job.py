@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from spanloom.atomic_io import sha256_of
+from spanloom.atomic_io import MANIFEST, sha256_of
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.recipe import Recipe
@@ -21,6 +21,7 @@ from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import plan_embedder
 from spanloom.studies.row import KEY_LENGTH
+from spanloom.training.pretrain import RECORD
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
 Weights = Literal["own", "shared"]
@@ -92,7 +93,7 @@ def build_job(
         "before": None if before is None else before.key,
     }
     if trunk := _trunk_files(recipe, data):
-        hashed["trunk"] = {name: data_hash(path) for name, path in trunk.items()}
+        hashed["trunk"] = {name: _encoder_hash(path) for name, path in trunk.items()}
     if teachers := [stage.teacher.model for stage in recipe.stages if stage.teacher is not None]:
         hashed["teachers"] = {name: serialization.digest_of(name) for name in teachers}
     if weights == "shared" and len(recipe.tasks) > 1:
@@ -141,15 +142,29 @@ def _is_here(encoder: str, data: Path) -> bool:
         return False
 
 
+def _encoder_hash(path: Path) -> str:
+    """Return the hash of what an embedder reads.
+
+    An encoder of ``spanloom pretrain`` keeps the speed of its run, which no two runs share: that
+    and the manifest, which hashes it, do not count, so an encoder made again is the same one.
+    """
+    if not (path / RECORD).is_file():
+        return data_hash(path)
+    return data_hash(path, frozenset((RECORD, MANIFEST)))
+
+
 @cache
-def data_hash(path: Path) -> str:
+def data_hash(path: Path, skipped: Collection[str] = frozenset()) -> str:
     """Return the SHA-256 of a folder or file: of the names and bytes of its files, in order.
 
-    Links to folders are followed, as readers of corpora do.
+    Links to folders are followed, as readers of corpora do. ``skipped`` are files of the folder
+    itself that do not count.
     """
     digest = hashlib.sha256()
     files = sorted(_files(path, (), frozenset())) if path.is_dir() else [((".",), str(path))]
     for parts, file in files:
+        if "/".join(parts) in skipped:
+            continue
         digest.update(f"{'/'.join(parts)}\0{sha256_of(file)}\n".encode())
     return digest.hexdigest()
 
