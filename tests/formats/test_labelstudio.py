@@ -1,6 +1,7 @@
 """Label Studio's exports: regions, relations, choices."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from door_checks import reads_or_refuses, same_again
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanloom.annotation.text_pairs import classification_of
+from spanloom.document import Document, Layer, Span
 from spanloom.errors import FormatError
-from spanloom.formats.labelstudio import KIND, dumps, loads
+from spanloom.formats.labelstudio import KIND, LabelStudioOptions, dumps, loads
 
 
 def region(id, start, end, text, *labels, **others):
@@ -35,6 +37,32 @@ def test_regions_relations_and_choices():
     assert classification_of(first, "mood").label == "calm"
     assert second.text == "Not yet"
     assert second.layers == ()  # nobody annotated it
+
+
+def test_what_a_model_found_is_written_as_predictions_with_scores():
+    """People then correct it in Label Studio; what they annotated counts where a file has both."""
+    span = Span("T1", "PER", ((0, 3),), 0.75)
+    document = Document("Ada met Bob", (Layer("ner", (span, Span("T2", "PER", ((8, 11),)))),), "a")
+    assert KIND.holding([document]) == {"predictions": True}
+    options = LabelStudioOptions(predictions=True)
+    text = dumps([document], options=options)
+    assert KIND.sniff(text, "a.json")
+    assert KIND.sniff_options(text) == {"predictions": True}
+    (read,) = loads(text, options=options)
+    assert read == document
+    assert [span.score for span in read["ner"].spans] == [0.75, None]
+    assert dumps([read], options=options) == text
+    assert [*loads(text)] == [replace(document, layers=())]
+    assert KIND.count_lost(document, options) == {}
+    assert KIND.count_lost(document, LabelStudioOptions()) == {}  # annotations may have scores, too
+    assert KIND.holding([*loads(KIND.example)]) == {}
+    assert KIND.sniff_options(KIND.example) == {}
+    both = json.loads(KIND.example)
+    both[0]["predictions"] = json.loads(text)[0]["predictions"]
+    assert KIND.sniff_options(json.dumps(both)) == {}
+    wrong = text.replace("0.75", '"high"')
+    with pytest.raises(FormatError, match=r"in\.json:1: expected a finite score, got 'high'"):
+        [*loads(wrong, path="in.json", options=options)]
 
 
 def test_choices_of_a_region_are_its_attributes():

@@ -99,9 +99,9 @@ class DocumentBuilder:
         """Add a span over the words ``[start, end)`` and return its id."""
         return self.span(layer, label, self.char_bounds(start, end))
 
-    def span(self, layer: str, label: str, *fragments: Fragment) -> str:
+    def span(self, layer: str, label: str, *fragments: Fragment, score: float | None = None) -> str:
         """Add a span and return its id."""
-        return self._add_annotation(layer, Span(self._next_id(Span), label, fragments))
+        return self._add_annotation(layer, Span(self._next_id(Span), label, fragments, score))
 
     def relation(self, layer: str, label: str, head: str, tail: str) -> str:
         """Add a relation and return its id."""

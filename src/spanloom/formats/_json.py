@@ -1,6 +1,7 @@
 """Parse JSON strictly; errors name the line; find the line of a value by its path."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -82,6 +83,15 @@ def a_number(value: Any) -> int:
     if type(value) is not int:
         raise ValueError(f"expected a whole number, got {value!r:.60}")
     return value
+
+
+def a_score(value: Any) -> float | None:
+    """Return a finite number or None; raises ``ValueError`` for anything else."""
+    if value is None:
+        return None
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError(f"expected a finite score, got {value!r:.60}")
+    return float(value)
 
 
 def only(json_object: dict[str, Any], *valid_keys: str) -> None:

@@ -40,7 +40,16 @@ from spanloom.document import (
 )
 from spanloom.errors import DocumentError, FormatError
 from spanloom.formats._base import Format, Losses
-from spanloom.formats._json import a_list, a_string, an_object, list_of, only, parse_json, string_of
+from spanloom.formats._json import (
+    a_list,
+    a_score,
+    a_string,
+    an_object,
+    list_of,
+    only,
+    parse_json,
+    string_of,
+)
 
 _ROLES = Relation("", "", "", "").roles  # those that are not written
 _ALWAYS = ("spans", "relations")  # kinds that a layer always lists, even if empty
@@ -325,20 +334,11 @@ def _parse_fragments(value: Any) -> tuple[tuple[int, int], ...]:
     return tuple((start, end) for start, end in value)
 
 
-def _parse_score(value: Any) -> float | None:
-    """Return a finite number or None; raises ``ValueError`` for other values."""
-    if value is None:
-        return None
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise ValueError(f"expected a finite score, got {value!r:.60}")
-    return float(value)
-
-
 _READERS: dict[str, Callable[[Any], Any]] = {
     "id": _a_shared_string,
     "label": _a_shared_string,
     "fragments": _parse_fragments,
-    "score": _parse_score,
+    "score": a_score,
     "head": _a_shared_string,
     "tail": _a_shared_string,
     "roles": _parse_pair,

@@ -16,13 +16,19 @@ several annotations the first that was not cancelled counts. Each ``from_name`` 
 are spans, one for each label; choices are spans over the whole text, or attributes of the region
 whose id they have. An annotation without regions has empty layers, those of the regions of other
 tasks. Relations join the layer of the region they start from (``direction`` left turns them
-around). Results of other types, and predictions, are left out.
+around). Results of other types are left out.
+
+The results of a model are ``predictions``, which Label Studio shows for people to correct:
+documents with scores are written as such, regions with their ``score``, and a file that has nothing
+else is read so. Beside annotations they are left out.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
+
+from pydantic import Field
 
 from spanloom.config.options import Options
 from spanloom.document import GIVEN_WORDS, Document, Layer
@@ -42,6 +48,7 @@ from spanloom.formats._json import (
     JsonObject,
     a_list,
     a_number,
+    a_score,
     a_string,
     an_object,
     elements,
@@ -57,6 +64,7 @@ from spanloom.formats._utf16 import UnitOffsets
 
 TEXT = "text"
 CHOICES = "choices"
+ANNOTATIONS, PREDICTIONS = "annotations", "predictions"
 TEXT_KEY, CHOICE_LAYERS = "labelstudio text", "labelstudio choices"  # in meta
 DATA_ID = "labelstudio id"  # in meta: the key "id" of the data, which is not the task's
 TASK_ID = "labelstudio task"  # in meta: the id of a task that is not named by it
@@ -64,14 +72,29 @@ TASK_ID = "labelstudio task"  # in meta: the id of a task that is not named by i
 _REGIONS = ("labels", "hypertextlabels")
 
 
-def loads(text: str, *, path: str = "<string>", options: Options = Options()) -> Iterator[Document]:
+class LabelStudioOptions(Options):
+    """``{predictions: true}``: what a model found, not what people did."""
+
+    predictions: bool = Field(
+        default=False, description="the first prediction of a task, not what people annotated"
+    )
+
+    @property
+    def key(self) -> str:
+        """The key of a task's results."""
+        return PREDICTIONS if self.predictions else ANNOTATIONS
+
+
+def loads(
+    text: str, *, path: str = "<string>", options: LabelStudioOptions = LabelStudioOptions()
+) -> Iterator[Document]:
     """Yield a document per task; raises ``FormatError`` with the line where the task begins."""
     names = Names()
     annotated: list[tuple[Document, bool]] = []
     region_layers: dict[str, None] = {}
     for count, (line, task) in enumerate(elements(text.removeprefix("\ufeff"), path), 1):
         with errors_at(path, line):
-            results = _results(an_object(task))
+            results = _results(an_object(task), options.key)
             document = _build_document(task, results or [], count, names)
         annotated.append((document, results is not None))
         region_layers |= {
@@ -84,9 +107,14 @@ def loads(text: str, *, path: str = "<string>", options: Options = Options()) ->
         yield document
 
 
-def dumps(documents: Iterable[Document], *, options: Options = Options()) -> str:
+def dumps(
+    documents: Iterable[Document], *, options: LabelStudioOptions = LabelStudioOptions()
+) -> str:
     """Return the list of tasks, one a line."""
-    tasks = (json.dumps(_format_task(document), ensure_ascii=False) for document in documents)
+    tasks = (
+        json.dumps(_format_task(document, options.key), ensure_ascii=False)
+        for document in documents
+    )
     return "[" + ",\n ".join(tasks) + "]\n"
 
 
@@ -111,9 +139,9 @@ def _build_document(
     return builder.build()
 
 
-def _results(task: JsonObject) -> list[JsonObject] | None:
+def _results(task: JsonObject, key: str) -> list[JsonObject] | None:
     """Return the results of the first annotation that was not cancelled; None if there is none."""
-    for annotation in objects_of(task, "annotations", []):
+    for annotation in objects_of(task, key, []):
         if not annotation.get("was_cancelled"):
             return objects_of(annotation, "result", [])
     return None
@@ -143,7 +171,8 @@ def _add_results(builder: DocumentBuilder, text: str, results: list[JsonObject])
         layer, value = _layer_and_value(entry)
         bounds = _bounds(text, offsets, value)
         for label in list_of(value, entry["type"]):
-            span = builder.span(layer, a_string(label), bounds)
+            score = a_score(entry.get("score", value.get("score")))
+            span = builder.span(layer, a_string(label), bounds, score=score)
             span_of.setdefault(str(entry.get("id")), (layer, span))
     for entry in results:
         if entry["type"] == "relation":
@@ -231,8 +260,8 @@ def _add_relation(
         builder.relation(layer, a_string(label), head, tail)
 
 
-def _format_task(document: Document) -> JsonObject:
-    """Return the task of a document."""
+def _format_task(document: Document, results_key: str) -> JsonObject:
+    """Return the task of a document; ``results_key`` is the key of its annotation."""
     meta = dict(document.meta)
     name, key = id_in_file(document), meta.get(TEXT_KEY, TEXT)
     data: JsonObject = {key: document.text}
@@ -247,7 +276,7 @@ def _format_task(document: Document) -> JsonObject:
     if layers:
         listed = json_or_none(meta.get(CHOICE_LAYERS, ""))
         choice_layers = listed.value if listed and isinstance(listed.value, list) else []
-        task["annotations"] = [{"result": [*_results_of(document, layers, key, choice_layers)]}]
+        task[results_key] = [{"result": [*_results_of(document, layers, key, choice_layers)]}]
     return task
 
 
@@ -274,7 +303,8 @@ def _regions(
             covered = document.text_of(span)
             value = {"start": span.start, "end": span.end, "text": covered, "labels": [span.label]}
             names = {"from_name": layer.name, "to_name": key, "type": "labels"}
-            yield {"id": span.id, **names, "value": value}
+            scored = {} if span.score is None else {"score": span.score}
+            yield {"id": span.id, **names, "value": value, **scored}
     for relation in layer.relations:
         if {relation.head, relation.tail} <= region_ids:
             ends = {"from_id": relation.head, "to_id": relation.tail}
@@ -294,7 +324,22 @@ def _sniff(head: str, name: str) -> bool:
     """Recognize the format by its beginning: a list of objects with ``data``, then annotations."""
     start = head.removeprefix("\ufeff").lstrip()[:2000]
     is_list = re.match(r"\[\s*\{", start) is not None
-    return is_list and re.search(r'"data"\s*:\s*\{', start) is not None and '"annotations"' in head
+    has_data = re.search(r'"data"\s*:\s*\{', start) is not None
+    return is_list and has_data and any(f'"{key}"' in head for key in (ANNOTATIONS, PREDICTIONS))
+
+
+def _sniff_options(head: str) -> dict[str, bool]:
+    """Tell whether the first tasks have predictions and no annotation."""
+    keys = (ANNOTATIONS, PREDICTIONS)
+    is_annotated, is_predicted = (re.search(rf'"{key}"\s*:\s*\[\s*\{{', head) for key in keys)
+    return {"predictions": True} if is_predicted and not is_annotated else {}
+
+
+def _holding(documents: Sequence[Document]) -> dict[str, bool]:
+    """Return the options with which scores of spans have a place."""
+    layers = (layer for document in documents for layer in document.layers)
+    is_scored = any(span.score is not None for layer in layers for span in layer.spans)
+    return {"predictions": True} if is_scored else {}
 
 
 KIND = Format(
@@ -312,4 +357,7 @@ KIND = Format(
     '{"from_name": "mood", "to_name": "text", "type": "choices", '
     '"value": {"choices": ["calm"]}}]}]},\n'
     ' {"id": 2, "data": {"review": "Not yet"}}]\n',
+    LabelStudioOptions,
+    sniff_options=_sniff_options,
+    holding=_holding,
 )
