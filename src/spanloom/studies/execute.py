@@ -22,7 +22,7 @@ from spanloom.glad.run import read_tests, train_unless_done
 from spanloom.model import evaluation
 from spanloom.model.model import Model
 from spanloom.model.plan import Plan, resolve
-from spanloom.model.precision import compute
+from spanloom.model.precision import ComputeConfig, compute
 from spanloom.model.serialization import WEIGHTS, load
 from spanloom.studies import row as rows
 from spanloom.studies.job import Job
@@ -117,31 +117,9 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
     ``start`` is the CPU time when it was begun.
     """
     scoring_start = time.process_time()
-    precision = plan.recipe.stages[-1].precision
-    trained_on = compute(precision)
-    load_here = partial(load, device=str(trained_on.device), precision=precision)
     cost = speed.read_training_cost(out, plan.recipe.stages[-1])
-    splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan, job.tasks))]
-    if job.score == "test":
-        tests = {
-            name: tuple(doc for test in datasets for doc in test.documents)
-            for name, datasets in read_tests(plan, job.tasks).items()
-        }
-        splits.append(("test", tests))
-    scores: TaskScores = {}
-    own_scores: TaskScores = {}
-    for name in job.tasks:
-        own = train.own_model(train.run_folder(out), name)
-        used = out if own is None or job.weights == "shared" else own
-        model = load_here(used)
-        scores[name] = _score_splits(model, name, splits, log)
-        if name in job.gold_inputs:
-            given = model.with_gold_inputs()
-            scores[given_gold(name)] = _score_splits(given, name, splits, log)
-        if own is not None and own != used:
-            own_scores[name] = _score_splits(load_here(own), name, splits, log)
-        for part in (scores, own_scores):
-            _log_test_evaluation(job, plan, out, name, dict(splits), part)
+    trained_on = compute(plan.recipe.stages[-1].precision)
+    scores, own_scores = _score_tasks(job, plan, out, trained_on, log)
     now = time.process_time()
     training = 60 * (cost.minutes or 0.0) if cost else 0.0
     return Row(
@@ -164,6 +142,36 @@ def _row(job: Job, plan: Plan, out: Path, start: float, log: Log) -> Row:
         best_updates=cost.best_updates if cost else {},
         dev_curves=cost.dev_curves if cost else {},
     )
+
+
+def _score_tasks(
+    job: Job, plan: Plan, out: Path, trained_on: ComputeConfig, log: Log
+) -> tuple[TaskScores, TaskScores]:
+    """Return the scores of a run's tasks, and those with their own best weights beside them."""
+    precision = plan.recipe.stages[-1].precision
+    load_here = partial(load, device=str(trained_on.device), precision=precision)
+    splits: list[tuple[Split, Documents]] = [("dev", read_dev(plan, job.tasks))]
+    if job.score == "test":
+        tests = {
+            name: tuple(document for test in datasets for document in test.documents)
+            for name, datasets in read_tests(plan, job.tasks).items()
+        }
+        splits.append(("test", tests))
+    scores: TaskScores = {}
+    own_scores: TaskScores = {}
+    for name in job.tasks:
+        own = train.own_model(train.run_folder(out), name)
+        used = out if own is None or job.weights == "shared" else own
+        model = load_here(used)
+        scores[name] = _score_splits(model, name, splits, log)
+        if name in job.gold_inputs:
+            given = model.with_gold_inputs()
+            scores[given_gold(name)] = _score_splits(given, name, splits, log)
+        if own is not None and own != used:
+            own_scores[name] = _score_splits(load_here(own), name, splits, log)
+        for part in (scores, own_scores):
+            _log_test_evaluation(job, plan, out, name, dict(splits), part)
+    return scores, own_scores
 
 
 def _score_splits(model: Model, name: str, splits: Splits, log: Log) -> dict[Split, SplitScore]:
