@@ -1,8 +1,9 @@
 """The contract of a task, over every file in ``tasks/``."""
 
+import gc
 import json
 from dataclasses import replace
-from functools import lru_cache
+from functools import _lru_cache_wrapper, lru_cache
 
 import pytest
 import torch
@@ -127,6 +128,21 @@ def test_every_parameter_of_a_head_learns(name):
     assert task.count_items(laid.batch, laid.targets) > 0
     sum(losses.values()).backward()
     assert [key for key, each in head.named_parameters() if each.grad is None] == []
+
+
+@EVERY
+def test_a_head_is_whole_where_the_first_one_was_a_mere_shape(name):
+    """A model is built on the meta device before it is loaded; no tensor may be kept from there."""
+    kind = load(name)
+    for kept in gc.get_objects():
+        if type(kept) is _lru_cache_wrapper and kept.__module__.startswith("spanloom"):
+            kept.cache_clear()  # as in a process of its own
+    with torch.device("meta"):
+        head_of(kind, make(kind, [kind.example]))
+    head = head_of(kind, make(kind, [kind.example]))
+    assert [
+        key for key, each in (*head.named_parameters(), *head.named_buffers()) if each.is_meta
+    ] == []
 
 
 @EVERY

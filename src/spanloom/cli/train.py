@@ -138,8 +138,9 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
     from spanloom.training.estimate import estimate
     from spanloom.training.stage_length import num_updates
 
+    left_out = train.left_out_note(plan)
     model, prepared = train.new_model(plan, device)
-    for line in prepared.notes:
+    for line in (*([left_out] if left_out else []), *prepared.notes):
         write_stdout(line)
     weights = list(model.network.parameters())
     trainable = sum(weight.numel() for weight in weights if weight.requires_grad)

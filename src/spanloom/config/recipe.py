@@ -1,8 +1,8 @@
 """A recipe: read, checked as a whole, and written; options of kinds are not parsed here."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, PrivateAttr
 
@@ -110,6 +110,31 @@ class Recipe(Options):
     def all_sources(self) -> tuple[str, ...]:
         """The corpora and folders that some task learns from."""
         return tuple(dict.fromkeys(source for name in self.tasks for source in self.sources(name)))
+
+    @property
+    def untrained_tasks(self) -> tuple[str, ...]:
+        """The names of the tasks that are part of the model and that no stage trains."""
+        trained = {name for stage in self.stages for name in stage.tasks}
+        return tuple(name for name in self.kept_tasks if name not in trained)
+
+    def without_tasks(self, names: Collection[str]) -> Self:
+        """Return the recipe without some tasks, and without what no other task reads."""
+        tasks = {name: task for name, task in self.tasks.items() if name not in names}
+        read = {task.data for task in tasks.values()}
+        span_layers = {task.span_layer for task in tasks.values()}
+        stages = (
+            stage.model_copy(
+                update={"remove_tasks": tuple(task for task in stage.remove_tasks if task in tasks)}
+            )
+            for stage in self.stages
+        )
+        parts = {
+            "tasks": tasks,
+            "corpora": {name: corpus for name, corpus in self.corpora.items() if name in read},
+            "span_layers": tuple(part for part in self.span_layers if part.name in span_layers),
+            "stages": tuple(stages),
+        }
+        return self.model_copy(update=parts)
 
     def has_partial_labels(self, corpus: str) -> bool:
         """Return whether a joined corpus has parts in which not all labels were annotated."""

@@ -238,15 +238,16 @@ def tag_rules(
 ) -> TagRules:
     """Return what any of some schemes allows for its labels, by index among all tags of a head."""
     tag_to_id = {tag: index for index, tag in enumerate(tags)}
-    starts, ends = torch.zeros(2, len(tags), dtype=torch.bool)
-    follow = torch.zeros(len(tags), len(tags), dtype=torch.bool)
-    for scheme, labels in schemes:
-        own_tags = scheme.tags(labels)
-        ids = torch.tensor([tag_to_id[tag] for tag in own_tags])
-        first, after, last = map(torch.tensor, scheme.allowed_transitions(own_tags))
-        starts[ids] |= first
-        follow[ids[:, None], ids] |= after
-        ends[ids] |= last
+    with torch.device("cpu"):  # they are kept, and whoever asks first may build on the meta device
+        starts, ends = torch.zeros(2, len(tags), dtype=torch.bool)
+        follow = torch.zeros(len(tags), len(tags), dtype=torch.bool)
+        for scheme, labels in schemes:
+            own_tags = scheme.tags(labels)
+            ids = torch.tensor([tag_to_id[tag] for tag in own_tags])
+            first, after, last = map(torch.tensor, scheme.allowed_transitions(own_tags))
+            starts[ids] |= first
+            follow[ids[:, None], ids] |= after
+            ends[ids] |= last
     return TagRules(starts, follow, ends)
 
 

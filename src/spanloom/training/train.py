@@ -23,7 +23,7 @@ from spanloom.model import build, serialization
 from spanloom.model.card_scores import main_scores
 from spanloom.model.model import Model
 from spanloom.model.network import Network
-from spanloom.model.plan import Plan
+from spanloom.model.plan import Plan, resolve
 from spanloom.model.precision import compute
 from spanloom.nn.masked_language import MaskedLMHead
 from spanloom.quantity import shorten_list
@@ -66,12 +66,31 @@ def refuse_foreign(out: Path) -> None:
         raise StorageError(f"{out}: is no model of ours and is not empty; choose another folder")
 
 
+def trained_part(plan: Plan) -> Plan:
+    """Return the plan without tasks that no stage trains, unless an earlier model knows them.
+
+    Their heads would stay random, and annotate all the same.
+    """
+    untrained = plan.recipe.untrained_tasks
+    if not untrained or plan.recipe.init_from is not None:
+        return plan
+    return resolve(plan.recipe.without_tasks(untrained), plan.recipe_dir)
+
+
+def left_out_note(plan: Plan) -> str | None:
+    """Tell which tasks of a plan are no part of its model; None if all are."""
+    left_out = plan.recipe.tasks.keys() - trained_part(plan).recipe.tasks.keys()
+    names = [name for name in plan.recipe.tasks if name in left_out]
+    return f"left out, as no stage trains them: {', '.join(names)}" if names else None
+
+
 def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedData]:
     """Read the data and build an untrained model, on a pre-trained encoder or an earlier model.
 
     Raises what ``train`` does, except ``TrainingError``.
     """
     samplers.check(plan.recipe)
+    plan = trained_part(plan)
     start, encoder = plan.recipe.init_from, plan.transformer
     if data := earlier_data(plan.recipe):
         plan = plan.noting(pretraining_data=data)
@@ -181,10 +200,11 @@ def train(
     make_folder(run_dir)
     with terminable(), hold_lock(run_dir, processes):
         if processes.is_first:
-            for note in (replaced_note(out), None if resume else _unfinished_note(run_dir)):
+            unfinished = None if resume else _unfinished_note(run_dir)
+            for note in (replaced_note(out), unfinished, left_out_note(plan)):
                 if note is not None:
                     log(note)
-            log(_reading_note(plan))
+            log(_reading_note(trained_part(plan)))
         model, prepared = new_model(plan, device or processes.device.type)
         metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.is_first)
         metrics_log.log(f"computing on {model.compute}, {processes.world_size} process(es)")
