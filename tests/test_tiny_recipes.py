@@ -189,6 +189,14 @@ def test_a_saved_model_annotates_raw_text_as_the_one_in_memory(case, trained):
         assert [document.text for document in after] == [text.text for text in texts]
 
 
+@pytest.mark.slow
+def test_a_process_of_its_own_loads_a_saved_model(trained):
+    """What was kept while the model was made is not there."""
+    _, out, _ = trained
+    load_it = f"from spanloom.model.serialization import load; load({str(out / 'best')!r})"
+    subprocess.run([sys.executable, "-c", load_it], check=True)
+
+
 def child(path, out, *how, limit=200):
     quiet = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     command = [sys.executable, *how, str(CHILD), str(path), str(out)]
