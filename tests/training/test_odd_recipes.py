@@ -1,5 +1,6 @@
 """Recipes whose keys get in each other's way: names, dropped tasks, blanking beside masking."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,3 +94,12 @@ def test_a_text_that_is_judged_as_a_whole_counts_as_one():
         batch_schedule.TrainBatch(("tags",), (Instance(0, 0, (), (), (), (), ()),)).num_sentences
         == 1
     )
+
+
+def test_the_key_that_names_an_embedder_stands_first_and_the_error_says_so():
+    """A program may have sorted the keys of a recipe."""
+    raw = {"trunk": [{"dropout": 0.1, "transformer": "minilm"}]}
+    raw |= {"tasks": {"a": {"data": "a", "kind": "pos"}}, "stages": [{"tasks": ["a"]}]}
+    problem = r"trunk.0: no embedder 'dropout' .*put 'transformer' before 'dropout'"
+    with pytest.raises(RecipeError, match=problem):
+        resolve(recipes.loads(json.dumps(raw)))
