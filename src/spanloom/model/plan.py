@@ -224,7 +224,9 @@ def plan_embedder(recipe: Recipe, row: int) -> EmbedderPlan:
         kind = embedders.load(spec.name)
     except NameNotFound as error:
         later = [key for key in spec.options if key in embedders.names()]
-        hint = f"; the first key names it, so put {later[0]!r} before {spec.name!r}" if later else ""
+        hint = (
+            f"; the first key names it, so put {later[0]!r} before {spec.name!r}" if later else ""
+        )
         raise location.error(f"{error}{hint}") from error
     options = validate_options(kind.options, spec.options, location)
     return EmbedderPlan(spec.name, kind, options, location)
