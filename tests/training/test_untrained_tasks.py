@@ -7,7 +7,8 @@ import pytest
 
 from spanloom.config import recipe as recipes
 from spanloom.model.plan import resolve
-from spanloom.training.train import left_out_note, new_model, trained_part
+from spanloom.model.serialization import load
+from spanloom.training.train import left_out_note, train, trained_part
 
 RECIPE = Path(__file__).parents[2] / "recipes" / "tiny" / "tagging.yaml"
 
@@ -16,10 +17,13 @@ def plan(*settings):
     return resolve(recipes.load(RECIPE, settings), RECIPE.parent)
 
 
-def test_they_are_no_part_of_the_model():
+def test_they_are_no_part_of_the_model(tmp_path):
     """Their heads would be random, and annotate all the same."""
-    some = plan("stages.0.tasks=[pos]")
-    model, _ = new_model(some, "cpu")
+    some = plan("stages.0.tasks=[pos]", "stages.0.epochs=1")
+    lines = []
+    train(some, tmp_path / "model", lines.append, device="cpu")
+    assert lines[0] == left_out_note(some)
+    model = load(tmp_path / "model", device="cpu")
     assert [*model.tasks] == [*model.network.heads] == ["pos"]
     assert left_out_note(some) == "left out, as no stage trains them: chunks, semantics"
     assert recipes.loads(recipes.dumps(model.recipe)).tasks.keys() == {"pos"}

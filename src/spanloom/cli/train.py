@@ -139,7 +139,7 @@ def print_sizes(plan: "Plan", device: str | None) -> None:
     from spanloom.training.stage_length import num_updates
 
     left_out = train.left_out_note(plan)
-    model, prepared = train.new_model(plan, device)
+    model, prepared = train.new_model(train.trained_part(plan), device)
     for line in (*([left_out] if left_out else []), *prepared.notes):
         write_stdout(line)
     weights = list(model.network.parameters())

@@ -90,7 +90,6 @@ def new_model(plan: Plan, device: str | None = None) -> tuple[Model, PreparedDat
     Raises what ``train`` does, except ``TrainingError``.
     """
     samplers.check(plan.recipe)
-    plan = trained_part(plan)
     start, encoder = plan.recipe.init_from, plan.transformer
     if data := earlier_data(plan.recipe):
         plan = plan.noting(pretraining_data=data)
@@ -195,16 +194,17 @@ def train(
     ``TrainingError``; on Ctrl-C and SIGTERM ``KeyboardInterrupt``, after a checkpoint ``Stopped``.
     """
     refuse_foreign(out)
+    left_out, plan = left_out_note(plan), trained_part(plan)
     processes = ProcessGroup(device)
     run_dir = run_folder(out)
     make_folder(run_dir)
     with terminable(), hold_lock(run_dir, processes):
         if processes.is_first:
             unfinished = None if resume else _unfinished_note(run_dir)
-            for note in (replaced_note(out), unfinished, left_out_note(plan)):
+            for note in (replaced_note(out), unfinished, left_out):
                 if note is not None:
                     log(note)
-            log(_reading_note(trained_part(plan)))
+            log(_reading_note(plan))
         model, prepared = new_model(plan, device or processes.device.type)
         metrics_log = MetricsLog(run_dir / METRICS, log, active=processes.is_first)
         metrics_log.log(f"computing on {model.compute}, {processes.world_size} process(es)")
