@@ -66,21 +66,23 @@ def refuse_foreign(out: Path) -> None:
         raise StorageError(f"{out}: is no model of ours and is not empty; choose another folder")
 
 
-def trained_part(plan: Plan) -> Plan:
-    """Return the plan without tasks that no stage trains, unless an earlier model knows them.
+def _left_out(plan: Plan) -> tuple[str, ...]:
+    """Return the tasks that no stage trains, unless an earlier model knows them.
 
     Their heads would stay random, and annotate all the same.
     """
-    untrained = plan.recipe.untrained_tasks
-    if not untrained or plan.recipe.init_from is not None:
-        return plan
-    return resolve(plan.recipe.without_tasks(untrained), plan.recipe_dir)
+    return plan.recipe.untrained_tasks if plan.recipe.init_from is None else ()
+
+
+def trained_part(plan: Plan) -> Plan:
+    """Return the plan without the tasks that are no part of its model."""
+    names = _left_out(plan)
+    return resolve(plan.recipe.without_tasks(names), plan.recipe_dir) if names else plan
 
 
 def left_out_note(plan: Plan) -> str | None:
     """Tell which tasks of a plan are no part of its model; None if all are."""
-    left_out = plan.recipe.tasks.keys() - trained_part(plan).recipe.tasks.keys()
-    names = [name for name in plan.recipe.tasks if name in left_out]
+    names = _left_out(plan)
     return f"left out, as no stage trains them: {', '.join(names)}" if names else None
 
 
