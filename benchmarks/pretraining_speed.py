@@ -6,6 +6,8 @@
    optimizer) against forward and backward passes alone over the same batches, prepared before.
 2. Text to masked batches (words, pieces, the cache, blocks, masks) against ``tokenizers`` alone,
    which splits the same text into pieces: both in one process, without its threads.
+3. Masked batches that the process which trains makes itself, against those that another process
+   makes ahead, as beside a GPU: only what they cost the process which trains.
 
 TEXT is a file or folder of raw text; some megabytes are enough.
 """
@@ -39,6 +41,7 @@ from spanloom.training.prepare import PreparedData
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import new_model
 
+NUM_AHEAD = 256  # batches that are made ahead, at most
 ROUNDS = 3  # of each measurement, taking turns; the fastest counts
 NEVER = 10**9
 
@@ -51,7 +54,7 @@ def training(model: Model, prepared: PreparedData, folder: Path, updates: int) -
     drawn = list(islice(stage.draw_epoch(), updates))
     num_pieces = sum(batch.num_pieces for update in drawn for batch in update)
     gradients = GradientSum(model, prepared, group, stage.spec)
-    ready = [list(gradients._collate(update, stage._seed)) for update in drawn]
+    ready = [stage.collation.collate(update, stage._seed_of(0)) for update in drawn]
     pace = LogIntervals(log=NEVER, checkpoint=NEVER)
 
     def train() -> None:
@@ -73,6 +76,23 @@ def training(model: Model, prepared: PreparedData, folder: Path, updates: int) -
     return {
         name: num_pieces / seconds for name, seconds in _fastest(train=train, passes=passes).items()
     }
+
+
+def collation(model: Model, prepared: PreparedData, folder: Path) -> dict[str, float]:
+    """Return pieces per CPU second of collating here, and of receiving from another process."""
+    silent = MetricsLog(folder / METRICS, print, active=False)
+    run = Run(model, prepared, folder, ProcessGroup("cpu"), silent)
+    stage = StageTrainer(run, model.recipe.stages[0])
+    updates = stage.draw_epoch()[:NUM_AHEAD]
+    seeds = [stage._seed_of(row) for row in range(len(updates))]
+    num_pieces = sum(batch.num_pieces for update in updates for batch in update)
+
+    def read(num_workers: int) -> None:
+        for batches in stage.collation.ahead(updates, seeds, num_workers):
+            assert batches
+
+    seconds = _fastest(collated=lambda: read(0), received=lambda: read(1))
+    return {name: num_pieces / seconds[name] for name in seconds}
 
 
 def text(model: Model, source: TextSource, folder: Path) -> dict[str, float]:
@@ -138,6 +158,7 @@ def main() -> None:
         os.environ["SPANLOOM_CACHE"] = folder
         model, prepared = new_model(plan, "cpu")
         trained = training(model, prepared, Path(folder), options.updates)
+        made = collation(model, prepared, Path(folder))
         read = text(model, TextSource((options.text,)), Path(folder))
     result = {
         "recipe": options.recipe.name,
@@ -146,6 +167,8 @@ def main() -> None:
         "training_pieces_per_s": round(trained["train"]),
         "passes_pieces_per_s": round(trained["passes"]),
         "training_of_passes": round(trained["train"] / trained["passes"], 3),
+        "collated_pieces_per_s": round(made["collated"]),
+        "received_pieces_per_s": round(made["received"]),
         "masked_batches_pieces_per_s": round(read["masked_batches"]),
         "tokenizers_pieces_per_s": round(read["tokenizers"]),
         "masked_batches_of_tokenizers": round(read["masked_batches"] / read["tokenizers"], 3),

@@ -77,7 +77,7 @@ def test_patience_counts_epochs_without_a_better_score(
     bench, tmp_path, monkeypatch, values, patience, stopped, best
 ):
     scripted(monkeypatch, values)
-    monkeypatch.setattr(StageTrainer, "update", lambda self, update, pace: None)
+    monkeypatch.setattr(StageTrainer, "update", lambda self, update, pace, batches: None)
     run = bench.run(tmp_path, **one(patience=patience))
     progress = run.train(LogIntervals(1e9), resume=False)
     assert (progress.epoch, progress.best_epoch) == (stopped, best)
@@ -87,7 +87,7 @@ def test_patience_shorter_than_the_interval_of_dev_scores_waits_for_the_next(
     bench, tmp_path, monkeypatch
 ):
     scripted(monkeypatch, [0.5, 0.6, 0.5])
-    monkeypatch.setattr(StageTrainer, "update", lambda self, update, pace: None)
+    monkeypatch.setattr(StageTrainer, "update", lambda self, update, pace, batches: None)
     run = bench.run(tmp_path, **one(patience=1, eval_every_epochs=2))
     progress = run.train(LogIntervals(1e9), resume=False)
     assert (progress.epoch, progress.best_epoch) == (6, 4)
@@ -100,7 +100,9 @@ def test_a_run_resumed_inside_an_epoch_is_not_out_of_patience_there(bench, tmp_p
 
     def stop_behind(epochs):
         monkeypatch.setattr(
-            StageTrainer, "update", lambda self, update, pace: self.progress.epochs_done >= epochs
+            StageTrainer,
+            "update",
+            lambda self, update, pace, batches: self.progress.epochs_done >= epochs,
         )
 
     scripted(monkeypatch, scores)

@@ -38,6 +38,7 @@ from spanloom.model.evaluation import evaluate_task
 from spanloom.model.plan import resolve
 from spanloom.model.precision import compute
 from spanloom.training import checkpoint, pretrain, text_data, utilization
+from spanloom.training.collation import Collation
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
@@ -442,7 +443,8 @@ def test_the_gradients_of_two_processes_add_up_to_those_of_one(bench, tmp_path):
 
     def grads(processes):
         model.network.zero_grad()
-        losses = GradientSum(model, prepared, processes, stage.spec).add(update, lambda *_: 7)
+        batches = Collation(model, prepared, processes).collate(update, lambda *_: 7)
+        losses = GradientSum(model, prepared, processes, stage.spec).add(batches, lambda *_: 7)
         weights = model.network.named_parameters()
         return losses, {n: w.grad.clone() for n, w in weights if w.grad is not None}
 
@@ -450,7 +452,7 @@ def test_the_gradients_of_two_processes_add_up_to_those_of_one(bench, tmp_path):
     assert losses.keys() == {"text.masked", "text.boundary", "text.next_sentence"}
     total = sum(
         model.tasks["text"].count_items(c.batch, c.targets["text"])
-        for c in GradientSum(model, prepared, alone, stage.spec)._collate(update, lambda *_: 7)
+        for c in stage.collation.collate(update, lambda *_: 7)
     )
     parts = [grads(Share(rank, 2, total)) for rank in range(2)]
     for name, loss in losses.items():

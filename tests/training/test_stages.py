@@ -266,9 +266,9 @@ def test_each_stage_computes_in_its_own_precision(bench, tmp_path, monkeypatch):
     seen = []
     backward = StageTrainer.backward
 
-    def watch(trainer, update):
+    def watch(trainer, update, batches):
         seen.append((trainer.progress.stage, trainer.model.compute.bf16))
-        return backward(trainer, update)
+        return backward(trainer, update, batches)
 
     monkeypatch.setattr(StageTrainer, "backward", watch)
     bench.train(tmp_path / "model", stages=[BOTH, BOTH | {"precision": "bf16"}])

@@ -11,7 +11,7 @@ def test_each_task_is_timed_however_updates_alternate(bench, monkeypatch, sample
     """One task is slow: its share of the time is told whatever the order of tasks is."""
     timed, words = [], {}
 
-    def update(self, draws, pace):
+    def update(self, draws, pace, batches=None):
         (batch,) = draws
         timed.append(batch.tasks)
         clock[0] += batch.num_words * (9.0 if batch.tasks == ("names",) else 1.0)

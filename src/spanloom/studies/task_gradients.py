@@ -15,6 +15,7 @@ from spanloom.config.specs import StageSpec
 from spanloom.errors import DataError
 from spanloom.model.model import Model
 from spanloom.training.batch_schedule import draw_epoch
+from spanloom.training.collation import Collation
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.prepare import PreparedData, prepare
@@ -100,15 +101,22 @@ def _gradient(model: Model, prepared: PreparedData, name: str, num_batches: int)
     )[:num_batches]
     if len(updates) < 2:
         raise DataError(f"task {name!r}: expected two batches of train at least, got 1")
-    sums = GradientSum(model, prepared, ProcessGroup("cpu"), spec)
+    processes = ProcessGroup("cpu")
+    collation = Collation(model, prepared, processes)
+    sums = GradientSum(model, prepared, processes, spec)
     halves = []
     for half in (updates[::2], updates[1::2]):
         model.network.eval().zero_grad(set_to_none=True)
         for update in half:
-            sums.add(update, lambda row, *process: row)
+            sums.add(collation.collate(update, _row), _row)
         halves.append(_shared_gradient(model))
     model.network.zero_grad(set_to_none=True)
     return TaskGradient((halves[0], halves[1]))
+
+
+def _row(row: int, *part: int) -> int:
+    """Return the row of a batch in its update as its random seed."""
+    return row
 
 
 def _stage_of(stage: StageSpec, name: str) -> StageSpec:

@@ -72,6 +72,11 @@ class Progress:
         """The number of epochs of the stage that are done, with a fraction."""
         return self.epoch + self.step_in_epoch / max(1, self.steps_per_epoch)
 
+    @property
+    def clipped_share(self) -> float:
+        """The share of the stage's updates whose gradient was cut."""
+        return self.num_clipped / max(1, self.global_step - self.stage_start_step)
+
     def count_update(self, tasks: Iterable[str], words: int, pieces: int) -> None:
         """Count an update whose batches are of these tasks and have so much text together."""
         self.global_step += 1

@@ -4,7 +4,7 @@ The items of all batches and of all processes are counted before the first backw
 update is the same however its batches are divided.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,20 +16,9 @@ from spanloom.data.masking import word_dropout
 from spanloom.model.model import Model
 from spanloom.tasks._teaching import Teachable, TeacherHead
 from spanloom.tensors import Batch, HeadInputs, Losses, Targets
-from spanloom.training import batch_schedule
+from spanloom.training.collation import CollatedBatch, SeedOf
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.prepare import PreparedData
-
-SeedOf = Callable[..., int]  # of the row of a batch in its update, and of a part of it if any
-
-
-@dataclass(frozen=True, slots=True)
-class CollatedBatch:
-    """One process's shard of a batch, and what each task learns from it."""
-
-    shard: batch_schedule.Shard
-    batch: Batch
-    targets: Mapping[str, Targets]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +35,11 @@ class GradientSum:
     processes: ProcessGroup
     spec: StageSpec
 
-    def add(self, update: batch_schedule.Update, seed_of: SeedOf) -> dict[str, Tensor]:
+    def add(self, batches: Sequence[CollatedBatch], seed_of: SeedOf) -> dict[str, Tensor]:
         """Add the gradients of this process's shards; return its part of the mean losses.
 
         Losses are named ``TASK.LOSS``. ``seed_of`` returns the random seed of a batch.
         """
-        batches = list(self._collate(update, seed_of))
         num_items = self._count_items(batches)
         sums: dict[str, Tensor] = {}
         for group in self._groups(batches):
@@ -59,23 +47,6 @@ class GradientSum:
             for name, loss in self._backward(group, num_items).items():
                 sums[name] = sums.get(name, torch.zeros(())) + loss
         return sums
-
-    def _collate(self, update: batch_schedule.Update, seed_of: SeedOf) -> Iterable[CollatedBatch]:
-        """Yield this process's shards of an update."""
-        for shard in batch_schedule.deal(update, self.processes.rank, self.processes.world_size):
-            yield self._collate_shard(shard, seed_of(shard.row))
-
-    def _collate_shard(self, shard: batch_schedule.Shard, seed: int) -> CollatedBatch:
-        model, subwords = self.model, self.model.subword_tokenizer
-        instances = list(shard.batch.instances)  # blocks of text are made anew at each look
-        batch = collate(instances, subwords, model.recipe.window)
-        targets = {}
-        for name in shard.batch.tasks:
-            task, gold = model.tasks[name], self.prepared.data[name].gold
-            # masked before word dropout: what must be predicted is the text itself
-            batch, masked = task.mask_inputs(batch, instances, subwords, seed)
-            targets[name] = masked or task.collate_targets(instances, gold)
-        return CollatedBatch(shard, batch, targets)
 
     def _groups(self, batches: Sequence[CollatedBatch]) -> Sequence[Sequence[CollatedBatch]]:
         """Return the batches that are encoded together."""

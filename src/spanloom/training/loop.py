@@ -1,10 +1,9 @@
 """The training loop: stages, epochs and updates."""
 
-import hashlib
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +16,7 @@ from spanloom.freed_memory import returned_between
 from spanloom.model import serialization
 from spanloom.model.model import Model
 from spanloom.training import batch_schedule, checkpoint, validation, warm_start
+from spanloom.training.batch_schedule import Update
 from spanloom.training.checkpoint import Progress
 from spanloom.training.clipping import (
     clip_gradient,
@@ -24,6 +24,7 @@ from spanloom.training.clipping import (
     is_clipped,
     iter_weight_warnings,
 )
+from spanloom.training.collation import CollatedBatch, Collation, SeedOf, num_workers, random_seed
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.initial_biases import fit_initial_biases
@@ -34,6 +35,7 @@ from spanloom.training.optimizer import (
     build_optimizer,
     freeze,
     set_rates,
+    swapped_in,
     trainable_parameters,
 )
 from spanloom.training.prepare import PreparedData, TaskData
@@ -161,6 +163,7 @@ class StageTrainer:
         freeze(self.model.network, run.parameters, spec.lr)
         self.optimizer = build_optimizer(self.model.network, spec)
         self.average = EMA(self.model.network, spec.ema_decay) if spec.ema_decay else None
+        self.collation = Collation(run.model, run.prepared, run.processes)
         self.gradients = GradientSum(run.model, run.prepared, run.processes, spec)
         self.written = time.monotonic()
         self.losses: Mapping[str, Tensor] = {}
@@ -177,9 +180,11 @@ class StageTrainer:
             end = length.start_epoch(progress, updates)
             if progress.is_evaluation_due:  # the run was stopped before dev was evaluated
                 self._evaluate()
-            for update in returned_between(updates[progress.step_in_epoch : end], every=64):
+            updates = updates[progress.step_in_epoch : end]
+            collated = self._collate_ahead(updates)
+            for update in returned_between(updates, every=64):
                 start, cpu_start = time.monotonic(), time.process_time()
-                stop = self.update(update, pace)
+                stop = self.update(update, pace, next(collated))
                 progress.step_in_epoch += 1
                 progress.seconds += time.monotonic() - start
                 progress.cpu_seconds += time.process_time() - cpu_start
@@ -204,7 +209,7 @@ class StageTrainer:
         self.save_checkpoint()
         progress, best = self.progress, self.run_.folder / BEST
         if self.processes.is_first and not self.run_.has_best:
-            with self._swap_in_average():
+            with swapped_in(self.average, self.model.network):
                 serialization.save(self.model, best, figures={})
         self.processes.wait()
         raise Stopped(
@@ -220,7 +225,7 @@ class StageTrainer:
         biases = fit_initial_biases(self.model, self.run_.prepared, names, self.draw_epoch)
         self.processes.share(biases)  # as GPUs add up in no fixed order
 
-    def draw_epoch(self) -> list[batch_schedule.Update]:
+    def draw_epoch(self) -> list[Update]:
         """Return the updates of the current epoch."""
         recipe, progress = self.run_.recipe, self.progress
         updates = batch_schedule.draw_epoch(
@@ -234,15 +239,22 @@ class StageTrainer:
         progress.steps_per_epoch = len(updates)
         return updates
 
-    def update(self, update: batch_schedule.Update, pace: LogIntervals) -> bool:
-        """Sum the gradients of the update's batches and take one optimiser step.
+    def _collate_ahead(self, updates: Sequence[Update]) -> Iterator[Sequence[CollatedBatch]]:
+        first, workers = self.progress.global_step, num_workers(self.processes, len(updates))
+        seeds = [self._seed_of(first + row) for row in range(len(updates))]
+        return self.collation.ahead(updates, seeds, workers)
+
+    def update(
+        self, update: Update, pace: LogIntervals, batches: Sequence[CollatedBatch] | None = None
+    ) -> bool:
+        """Sum the gradients of the update's batches, perhaps collated ahead; step the optimiser.
 
         Return whether the run must stop; all processes agree on it.
         """
         network, progress = self.model.network, self.progress
         network.train()
         self.optimizer.zero_grad(set_to_none=True)
-        self.losses = losses = self.backward(update)
+        self.losses = losses = self.backward(update, batches)
         stop = self.processes.sum_gradients(network, stop=self.run_.interrupt.asked)
         norm = clip_gradient(network, self.spec, progress.global_step + 1)
         progress.num_clipped += is_clipped(norm, self.spec)
@@ -262,15 +274,16 @@ class StageTrainer:
         share = self.length.share_done(self.progress)
         return self.progress.rate_factor(self.spec, share)
 
-    def backward(self, update: batch_schedule.Update) -> dict[str, Tensor]:
+    def backward(
+        self, update: Update, batches: Sequence[CollatedBatch] | None = None
+    ) -> dict[str, Tensor]:
         """Add the gradients of this process's shard of an update; return its part of the losses."""
-        return self.gradients.add(update, self._seed)
+        seed_of = self._seed_of(self.progress.global_step)
+        return self.gradients.add(batches or self.collation.collate(update, seed_of), seed_of)
 
-    def _seed(self, row: int, *part: int) -> int:
-        """Return the random seed of dropout: from recipe, stage, step, batch and its part alone."""
-        progress = self.progress
-        key = (self.run_.recipe.seed, progress.stage, progress.global_step, row, *part)
-        return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:7], "big")
+    def _seed_of(self, step: int) -> SeedOf:
+        """Return the random seeds of masks and dropout: of recipe, stage, step, row and part."""
+        return partial(random_seed, self.run_.recipe.seed, self.progress.stage, step)
 
     def _log(self, losses: Mapping[str, Tensor], norm: float) -> None:
         progress = self.progress
@@ -287,21 +300,16 @@ class StageTrainer:
                 "epoch": progress.epoch,
                 "losses": nonzero,
                 "gradient_norm": round(norm, 4),
-                "clipped": round(self._clipped_share(), 4),
+                "clipped": round(progress.clipped_share, 4),
                 "learning_rates": learning_rates,
                 "seconds": round(progress.seconds, 3),
                 "words_per_cpu_second": round(progress.words / max(progress.cpu_seconds, 1e-9), 1),
             }
         )
 
-    def _clipped_share(self) -> float:
-        """Return the share of the stage's updates whose gradient was cut."""
-        progress = self.progress
-        return progress.num_clipped / max(1, progress.global_step - progress.stage_start_step)
-
     def _evaluate(self) -> None:
         """Evaluate on dev; save the model if it improved. An interrupt ends the evaluation."""
-        with self._swap_in_average():
+        with swapped_in(self.average, self.model.network):
             data = self.run_.prepared.data
             metrics = self.processes.agree(self._metrics(data) if self.processes.is_first else None)
             better = isinstance(metrics, dict) and self._save_if_best(metrics)
@@ -315,21 +323,10 @@ class StageTrainer:
         """Show how it goes; nothing else depends on the first look at dev."""
         self.line.update(self.losses)
         if self.line.is_look_due:
-            with self._swap_in_average():
+            with swapped_in(self.average, self.model.network):
                 metrics = self._metrics(sample_dev(self.run_.prepared.data))
             if metrics is not None:
                 self.line.show_look(metrics)
-
-    @contextmanager
-    def _swap_in_average(self) -> Iterator[None]:
-        """Swap the weights with their average, if there is one, and back at the end."""
-        if self.average is not None:
-            self.average.swap(self.model.network)
-        try:
-            yield
-        finally:
-            if self.average is not None:
-                self.average.swap(self.model.network)
 
     def _save_if_best(self, metrics: dict[str, float]) -> bool:
         """Save the model if it is the best of this stage; return whether it is."""
@@ -377,7 +374,7 @@ class StageTrainer:
             }
         )
         self.line.show_scores(metrics, str(self.length), better=better)
-        if warning := clipping_warning(self._clipped_share(), self.spec):
+        if warning := clipping_warning(self.progress.clipped_share, self.spec):
             self.run_.metrics_log.log(warning)
 
     def _out_of_patience(self) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -139,6 +140,18 @@ class EMA:
         """Load a saved average."""
         for name, average in self.weights.items():
             average.copy_(weights[name])
+
+
+@contextmanager
+def swapped_in(average: EMA | None, network: nn.Module) -> Iterator[None]:
+    """Swap the network's weights with their average, if there is one, and back at the end."""
+    if average is not None:
+        average.swap(network)
+    try:
+        yield
+    finally:
+        if average is not None:
+            average.swap(network)
 
 
 def _named_trainable(network: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:

@@ -1,0 +1,112 @@
+"""Batches are the same whether the process that trains collates them or others do, ahead."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from tokenizers import Tokenizer, processors
+from workbench import TASKS, Bench
+
+from spanloom.errors import TrainingError
+from spanloom.training import collation, loop
+from spanloom.training.collation import num_workers
+from spanloom.training.loop import StageTrainer
+
+STAGES = [{"tasks": ["steps", "names", "text"], "epochs": 2, "batch_words": 24}]
+TEXT = {"data": "corpus", "kind": "masked_lm"}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    """A bench whose tokenizer puts special pieces around a text, so that it can be masked."""
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    file = str(bench.home / "encoder" / "tokenizer.json")
+    tokenizer = Tokenizer.from_file(file)
+    ends = [(piece, tokenizer.token_to_id(piece)) for piece in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=ends
+    )
+    tokenizer.save(file)
+    return bench
+
+
+@pytest.fixture
+def recipe():
+    return {"tasks": TASKS | {"text": TEXT}, "stages": STAGES}
+
+
+def tensors(value):
+    """All tensors of nested values, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        return [leaf for name in sorted(value) for leaf in tensors(value[name])]
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in tensors(item)]
+    names = getattr(value, "__dataclass_fields__", ())
+    return [leaf for name in names for leaf in tensors(getattr(value, name))]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_other_processes_collate_the_same_in_the_same_order(bench, tmp_path, recipe, workers):
+    run = bench.run(tmp_path, **recipe)
+    stage = StageTrainer(run, run.recipe.stages[0])
+    updates = stage.draw_epoch()
+    seeds = [stage._seed_of(row) for row in range(len(updates))]
+    here = list(stage.collation.ahead(updates, seeds, 0))
+    before = torch.get_rng_state()
+    there = list(stage.collation.ahead(updates, seeds, workers))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len(here) == len(there) == len(updates) > 3
+    for batches, same in zip(here, there, strict=True):
+        assert [part.shard for part in batches] == [part.shard for part in same]
+        assert [part.batch.words for part in batches] == [part.batch.words for part in same]
+        mine = tensors([(part.batch, dict(part.targets)) for part in batches])
+        others = tensors([(part.batch, dict(part.targets)) for part in same])
+        assert len(mine) == len(others) > 5
+        assert all(map(torch.equal, mine, others))
+
+
+def test_a_run_learns_the_same_with_batches_of_other_processes(
+    bench, tmp_path, recipe, monkeypatch
+):
+    asked = []
+
+    def two(processes, num_updates):
+        asked.append(num_updates)
+        return 2
+
+    alone = bench.run(tmp_path / "alone", **recipe)
+    alone.train(loop.LogIntervals(10**9), resume=False)
+    monkeypatch.setattr(loop, "num_workers", two)
+    ahead = bench.run(tmp_path / "ahead", **recipe)
+    ahead.train(loop.LogIntervals(10**9), resume=False)
+    assert len(asked) == 2
+    weights, same = alone.model.network.state_dict(), ahead.model.network.state_dict()
+    assert all(torch.equal(weight, same[name]) for name, weight in weights.items())
+
+
+def test_an_error_of_another_process_is_raised_here(bench, tmp_path, recipe, monkeypatch):
+    run = bench.run(tmp_path, **recipe)
+    stage = StageTrainer(run, run.recipe.stages[0])
+    updates = stage.draw_epoch()
+
+    def fail(*_):
+        raise TrainingError("no mask piece")
+
+    monkeypatch.setattr(collation, "collate", fail)
+    with pytest.raises(TrainingError, match="no mask piece"):
+        next(stage.collation.ahead(updates, [stage._seed_of(0)] * len(updates), 1))
+
+
+@pytest.mark.parametrize(
+    ("device", "num_updates", "threads", "expected"),
+    [("cpu", 999, 16, 0), ("cuda", 999, 16, 4), ("cuda", 9, 16, 0), ("cuda", 999, 2, 1)]
+    + [("cuda", 999, 1, 0)],
+)
+def test_processes_collate_beside_a_gpu_alone_where_cores_are_idle(
+    monkeypatch, device, num_updates, threads, expected
+):
+    monkeypatch.setattr(collation.torch, "get_num_threads", lambda: threads)
+    processes = SimpleNamespace(device=torch.device(device))
+    assert num_workers(processes, num_updates) == expected
