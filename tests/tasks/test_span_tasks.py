@@ -1,12 +1,14 @@
 """What entities and relations do with gold that is doubled, nested, given, unknown or too long."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from oracle_head import answer
 from sample_batches import lay, make, predict, train_of
 
 from spanloom.annotation.comparable import comparable
-from spanloom.document import Document, Layer, Relation, Span
+from spanloom.document import Document, Equivalence, Layer, Normalization, Relation, Span
 from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 
@@ -192,6 +194,23 @@ def test_the_log_tells_of_spans_that_are_wider_than_the_model_looks():
     assert task.coverage_notes(documents, full, gold)[1:] == [line]
     given = make(RELATIONS, train, max_span_width=1, gold_spans=True)
     assert len(given.coverage_notes(documents, full, gold)) == 1
+
+
+def test_the_log_tells_of_equivalences_and_normalizations_that_are_not_learnt():
+    train = [_document("a b", ("X", "a"), ("X", "b"), relations=[("r", "T1", "T2")])]
+    layer = replace(
+        train[0].layers[0],
+        equivalences=(Equivalence("*1", "Alias", ("T1", "T2")),),
+        normalizations=tuple(
+            Normalization(f"N{row}", "Reference", f"T{row}", "Wikipedia", "1") for row in (1, 2)
+        ),
+    )
+    train = [replace(train[0], layers=(layer,))]
+    documents, task = train_of(train), make(RELATIONS, train)
+    full = [tokenized.sentences for _, tokenized in documents]
+    notes = task.coverage_notes(documents, full, {0: task.encode_gold(*documents[0])})
+    line = "1 equivalence (a task of kind coreference does), 2 normalizations"
+    assert notes[1:] == [f"task: not learnt: {line}"]
 
 
 def test_spans_off_word_borders_and_in_pieces_are_missed():

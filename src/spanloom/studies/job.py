@@ -21,7 +21,7 @@ from spanloom.errors import ModelError, RecipeError
 from spanloom.model import serialization
 from spanloom.model.plan import plan_embedder
 from spanloom.studies.row import KEY_LENGTH
-from spanloom.training.pretrain import RECORD
+from spanloom.training.masked_lm_weights import RECORD
 
 LEARNING = 2  # raised when code or defaults change what a recipe learns from the same data
 Weights = Literal["own", "shared"]

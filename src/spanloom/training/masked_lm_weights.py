@@ -14,6 +14,7 @@ from spanloom.embedders.transformer import Transformer
 from spanloom.errors import ModelError
 from spanloom.nn.masked_language import LAYER_NORM_EPSILON, MaskedLMHead
 
+RECORD = "pretraining.json"  # beside the weights: how they were learnt
 _WEIGHTS = "model.safetensors"
 _NAMES = {
     "transform.dense.weight": "cls.predictions.transform.dense.weight",

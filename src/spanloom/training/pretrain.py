@@ -43,7 +43,7 @@ from spanloom.training.metrics_log import Log
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import refuse_foreign, replaced_note, run_folder, train
 
-WEIGHTS, CONFIG, RECORD = "model.safetensors", "config.json", "pretraining.json"
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
 _MODEL, _START = "model", "start"  # in the run's folder: the trained model, an untrained encoder
 _POSITIONS = "embeddings.position_embeddings.weight"
 
@@ -181,7 +181,9 @@ def export(model: Model, out: Path, result: PretrainingResult) -> None:
         save_tokenizer(model.subword_tokenizer, staging, length, config)
         card = _card(model.recipe, has_head=with_head is not None)
         (staging / "README.md").write_text(card, encoding="utf-8")
-        (staging / RECORD).write_text(json.dumps(_record(result), indent=1) + "\n", "utf-8")
+        (staging / masked_lm_weights.RECORD).write_text(
+            json.dumps(_record(result), indent=1) + "\n", "utf-8"
+        )
 
 
 def _record(result: PretrainingResult) -> dict[str, Any]:
