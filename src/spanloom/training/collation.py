@@ -5,11 +5,17 @@ What is collated follows from an update and its seeds alone, so both ways train 
 
 import hashlib
 import multiprocessing
+import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
 
 import torch
+from jaxtyping import UInt8
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from spanloom.data.collate import collate
@@ -21,7 +27,9 @@ from spanloom.training.prepare import PreparedData
 
 SeedOf = Callable[..., int]  # of the row of a batch in its update, and of a part of it if any
 Collated = tuple[Batch, dict[str, Targets]]  # a shard, and what each task learns from it
+Packed = UInt8[Tensor, " byte"]
 _MAX_WORKERS = 4  # one collates about a million pieces a second
+_SWITCH_SECONDS = 5e-4  # a tenth of Python's own, which a message may wait for
 _WORTH_WORKERS = 64  # updates: fewer end before processes that begin with them have paid off
 
 
@@ -60,13 +68,12 @@ class Collation:
             _CollatedUpdates(self, updates, seeds),
             batch_size=None,
             num_workers=num_workers,
-            collate_fn=_as_it_is,
-            worker_init_fn=_leave_signals,
+            worker_init_fn=_start_worker,
             multiprocessing_context="fork",  # what was read is shared, not copied
             generator=torch.Generator(),  # else it draws from the global one
         )
-        for update, collated in zip(updates, loader, strict=True):
-            yield self._join(update, collated)
+        for update, packed in zip(updates, loader, strict=True):
+            yield self._join(update, _unpack(packed))
 
     def collated(self, update: Update, seed_of: SeedOf) -> list[Collated]:
         """Return what the network reads and learns of this process's shards, without these."""
@@ -113,8 +120,8 @@ def random_seed(*key: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _CollatedUpdates(Dataset[list[Collated]]):
-    """The shards of some updates, each update collated when it is read.
+class _CollatedUpdates(Dataset[Packed]):
+    """The shards of some updates, each update collated and packed when it is read.
 
     Shards themselves stay in the process that trains: they are views of the whole text.
     """
@@ -127,16 +134,36 @@ class _CollatedUpdates(Dataset[list[Collated]]):
         """Return the number of updates."""
         return len(self.updates)
 
-    def __getitem__(self, index: int) -> list[Collated]:
+    def __getitem__(self, index: int) -> Packed:
         """Return what is collated of an update."""
-        return self.collation.collated(self.updates[index], self.seeds[index])
+        return _pack(self.collation.collated(self.updates[index], self.seeds[index]))
 
 
-def _as_it_is(collated: list[Collated]) -> list[Collated]:
+class _ArrayPickler(pickle.Pickler):
+    """Pickles tensors by their values, which torch else shares one by one."""
+
+    def reducer_override(self, value: object) -> Any:
+        """Return how a tensor is made again; leave all else to pickle."""
+        if isinstance(value, Tensor):
+            return torch.from_numpy, (value.numpy(),)
+        return NotImplemented
+
+
+def _pack(collated: Sequence[Collated]) -> Packed:
+    """Return everything as one tensor: each that is shared costs both processes a message."""
+    buffer = BytesIO()
+    _ArrayPickler(buffer, pickle.HIGHEST_PROTOCOL).dump(collated)
+    return torch.frombuffer(buffer.getbuffer(), dtype=torch.uint8)
+
+
+def _unpack(packed: Packed) -> list[Collated]:
+    """Return what ``_pack`` of this run's own processes packed."""
+    collated: list[Collated] = pickle.loads(packed.numpy().data)
     return collated
 
 
-def _leave_signals(worker: int) -> None:
-    """Leave what a signal means to the process that trains, and end when it says so."""
+def _start_worker(worker: int) -> None:
+    """Leave signals to the process that trains, and let its messages wait for a moment at most."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.setswitchinterval(_SWITCH_SECONDS)
