@@ -7,7 +7,7 @@
 2. Text to masked batches (words, pieces, the cache, blocks, masks) against ``tokenizers`` alone,
    which splits the same text into pieces: both in one process, without its threads.
 3. Masked batches that the process which trains makes itself, against those that another process
-   makes ahead, as beside a GPU: only what they cost the process which trains.
+   makes before they are used, as beside a GPU: only what they cost the process which trains.
 
 TEXT is a file or folder of raw text; some megabytes are enough.
 """
@@ -41,7 +41,7 @@ from spanloom.training.prepare import PreparedData
 from spanloom.training.progress_line import LogIntervals
 from spanloom.training.train import new_model
 
-NUM_AHEAD = 256  # batches that are made ahead, at most
+NUM_COLLATED = 256  # batches at most
 ROUNDS = 3  # of each measurement, taking turns; the fastest counts
 NEVER = 10**9
 
@@ -83,12 +83,12 @@ def collation(model: Model, prepared: PreparedData, folder: Path) -> dict[str, f
     silent = MetricsLog(folder / METRICS, print, active=False)
     run = Run(model, prepared, folder, ProcessGroup("cpu"), silent)
     stage = StageTrainer(run, model.recipe.stages[0])
-    updates = stage.draw_epoch()[:NUM_AHEAD]
+    updates = stage.draw_epoch()[:NUM_COLLATED]
     seeds = [stage._seed_of(row) for row in range(len(updates))]
     num_pieces = sum(batch.num_pieces for update in updates for batch in update)
 
     def read(num_workers: int) -> None:
-        for batches in stage.collation.ahead(updates, seeds, num_workers):
+        for batches in stage.collation.prefetch(updates, seeds, num_workers):
             assert batches
 
     seconds = _fastest(collated=lambda: read(0), received=lambda: read(1))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 _BUSY = (errno.EWOULDBLOCK, errno.EACCES)
 _POLL_SECONDS = 0.02
+_held: set[int] = set()  # handles of this process
 
 
 class LockHeld(Exception):
@@ -26,10 +27,12 @@ def open_locked(
     ``flags`` are those of ``os.open``. If another process renames or deletes the file while this
     one waits, what is at ``path`` then is opened instead. Raises ``LockHeld`` if another process
     holds the lock for more than ``seconds``, and ``OSError`` if the file cannot be opened. On a
-    disk without locks none is held, or ``OSError`` is raised if the lock is ``required``.
+    disk without locks none is held, or ``OSError`` is raised if the lock is ``required``. A forked
+    process has no part in the lock, which it would keep when this one is gone.
     """
     while True:
         handle = os.open(path, flags | os.O_NOFOLLOW, 0o666)
+        _held.add(handle)
         try:
             with nullcontext() if required else suppress(OSError):
                 _lock(handle, seconds)
@@ -37,7 +40,19 @@ def open_locked(
                 yield handle
                 return
         finally:
+            _held.discard(handle)
             os.close(handle)
+
+
+def _close_held() -> None:
+    """Close what the process that this one was forked from holds."""
+    for handle in _held:
+        with suppress(OSError):
+            os.close(handle)
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_close_held)
 
 
 def _lock(handle: int, seconds: float) -> None:

@@ -1,5 +1,8 @@
-"""Batches are the same whether the process that trains collates them or others do, ahead."""
+"""Batches are the same whether the process that trains collates them or workers do."""
 
+import multiprocessing
+import os
+import signal
 from types import SimpleNamespace
 
 import pytest
@@ -7,9 +10,9 @@ import torch
 from tokenizers import Tokenizer, processors
 from workbench import TASKS, Bench
 
-from spanloom.errors import TrainingError
+from spanloom.errors import FormatError, WorkerError
 from spanloom.training import collation, loop
-from spanloom.training.collation import num_workers
+from spanloom.training.collation import count_workers
 from spanloom.training.loop import StageTrainer
 
 STAGES = [{"tasks": ["steps", "names", "text"], "epochs": 2, "batch_words": 24}]
@@ -53,9 +56,9 @@ def test_other_processes_collate_the_same_in_the_same_order(bench, tmp_path, rec
     stage = StageTrainer(run, run.recipe.stages[0])
     updates = stage.draw_epoch()
     seeds = [stage._seed_of(row) for row in range(len(updates))]
-    here = list(stage.collation.ahead(updates, seeds, 0))
+    here = list(stage.collation.prefetch(updates, seeds, 0))
     before = torch.get_rng_state()
-    there = list(stage.collation.ahead(updates, seeds, workers))
+    there = list(stage.collation.prefetch(updates, seeds, workers))
     assert torch.equal(torch.get_rng_state(), before)
     assert len(here) == len(there) == len(updates) > 3
     for batches, same in zip(here, there, strict=True):
@@ -78,7 +81,7 @@ def test_a_run_learns_the_same_with_batches_of_other_processes(
 
     alone = bench.run(tmp_path / "alone", **recipe)
     alone.train(loop.LogIntervals(10**9), resume=False)
-    monkeypatch.setattr(loop, "num_workers", two)
+    monkeypatch.setattr(loop, "count_workers", two)
     ahead = bench.run(tmp_path / "ahead", **recipe)
     ahead.train(loop.LogIntervals(10**9), resume=False)
     assert len(asked) == 2
@@ -86,17 +89,48 @@ def test_a_run_learns_the_same_with_batches_of_other_processes(
     assert all(torch.equal(weight, same[name]) for name, weight in weights.items())
 
 
-def test_an_error_of_another_process_is_raised_here(bench, tmp_path, recipe, monkeypatch):
+@pytest.fixture
+def broken(bench, tmp_path, recipe, monkeypatch):
+    """A function that lets a worker call something when it collates, and returns its batches."""
+
+    def batches_of(call):
+        run = bench.run(tmp_path, **recipe)
+        stage = StageTrainer(run, run.recipe.stages[0])
+        updates = stage.draw_epoch()
+        monkeypatch.setattr(collation, "collate", call)
+        return stage.collation.prefetch(updates, [stage._seed_of(0)] * len(updates), 1)
+
+    return batches_of
+
+
+def test_the_error_of_a_worker_is_raised_as_it_is(broken):
+    def fail(*_):
+        raise FormatError("a.txt", 7, f"leads its group: {os.getpgid(0) == os.getpid()}")
+
+    with pytest.raises(FormatError) as caught:
+        next(broken(fail))
+    assert str(caught.value) == "a.txt:7: leads its group: True"
+    assert caught.value.line == 7
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_told_of_where_its_batch_is_waited_for(broken):
+    before = signal.getsignal(signal.SIGCHLD)
+    batches = broken(lambda *_: os._exit(3))
+    with pytest.raises(WorkerError, match="a process that makes batches has ended"):
+        next(batches)
+    assert signal.getsignal(signal.SIGCHLD) == before
+
+
+def test_workers_end_with_the_epoch_they_collate_for(bench, tmp_path, recipe):
     run = bench.run(tmp_path, **recipe)
     stage = StageTrainer(run, run.recipe.stages[0])
     updates = stage.draw_epoch()
-
-    def fail(*_):
-        raise TrainingError("no mask piece")
-
-    monkeypatch.setattr(collation, "collate", fail)
-    with pytest.raises(TrainingError, match="no mask piece"):
-        next(stage.collation.ahead(updates, [stage._seed_of(0)] * len(updates), 1))
+    batches = stage.collation.prefetch(updates, [stage._seed_of(0)] * len(updates), 2)
+    next(batches)
+    assert len(multiprocessing.active_children()) == 2
+    batches.close()
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize(
@@ -109,4 +143,6 @@ def test_processes_collate_beside_a_gpu_alone_where_cores_are_idle(
 ):
     monkeypatch.setattr(collation.torch, "get_num_threads", lambda: threads)
     processes = SimpleNamespace(device=torch.device(device))
-    assert num_workers(processes, num_updates) == expected
+    assert count_workers(processes, num_updates) == expected
+    monkeypatch.setattr(multiprocessing, "current_process", lambda: SimpleNamespace(daemon=True))
+    assert count_workers(processes, num_updates) == 0

@@ -31,6 +31,23 @@ def test_a_second_run_is_told_who_trains_there_and_since_when(bench, alone, tmp_
         pass
 
 
+def test_what_a_run_forks_has_no_part_in_its_lock(alone, tmp_path):
+    """Else a worker that outlives a killed run would refuse the next one."""
+    told, tell = os.pipe()
+    with hold_lock(tmp_path, alone):
+        child = os.fork()
+        if child == 0:
+            os.write(tell, b".")
+            signal.pause()
+        os.read(told, 1)
+    try:
+        with hold_lock(tmp_path, alone):
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
 def test_a_lock_ends_with_its_process(alone, tmp_path):
     told, tell = os.pipe()
     child = os.fork()

@@ -36,8 +36,9 @@ class Progress:
     batches of the task led to it, of ``task_updates`` so far; ``lr_halvings`` how often a plateau
     halved the rates, ``stale_evaluations`` how many dev scores since then were no better.
     ``warmup_share`` (None: the recipe's) and ``lr_scale`` are what a
-    change of epochs made of the schedule. ``seconds`` is training time by the clock. ``recipe`` is
-    the recipe's text, ``data`` the fingerprint of train and dev.
+    change of epochs made of the schedule. ``seconds`` is training time by the clock,
+    ``cpu_seconds`` that of the first process without its workers (``collation``). ``recipe`` is the
+    recipe's text, ``data`` the fingerprint of train and dev.
     """
 
     recipe: str

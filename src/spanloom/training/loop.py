@@ -2,7 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -24,7 +25,7 @@ from spanloom.training.clipping import (
     is_clipped,
     iter_weight_warnings,
 )
-from spanloom.training.collation import CollatedBatch, Collation, SeedOf, num_workers, random_seed
+from spanloom.training.collation import CollatedBatch, Collation, SeedOf, count_workers, random_seed
 from spanloom.training.distributed import ProcessGroup
 from spanloom.training.gradients import GradientSum
 from spanloom.training.initial_biases import fit_initial_biases
@@ -181,23 +182,23 @@ class StageTrainer:
             if progress.is_evaluation_due:  # the run was stopped before dev was evaluated
                 self._evaluate()
             updates = updates[progress.step_in_epoch : end]
-            collated = self._collate_ahead(updates)
-            for update in returned_between(updates, every=64):
-                start, cpu_start = time.monotonic(), time.process_time()
-                stop = self.update(update, pace, next(collated))
-                progress.step_in_epoch += 1
-                progress.seconds += time.monotonic() - start
-                progress.cpu_seconds += time.process_time() - cpu_start
-                is_last = length.is_last_update(progress, end)
-                progress.is_evaluation_due = is_last or length.is_evaluation_time(progress)
-                if stop:
-                    self._stop()
-                if progress.is_evaluation_due:
-                    self._evaluate()
-                if self.processes.is_first:
-                    self._tell()
-                if time.monotonic() - self.written >= pace.checkpoint:
-                    self.save_checkpoint()
+            with closing(self._prefetch(updates)) as batches:
+                for update in returned_between(updates, every=64):
+                    start, cpu_start = time.monotonic(), time.process_time()
+                    stop = self.update(update, pace, next(batches))
+                    progress.step_in_epoch += 1
+                    progress.seconds += time.monotonic() - start
+                    progress.cpu_seconds += time.process_time() - cpu_start
+                    is_last = length.is_last_update(progress, end)
+                    progress.is_evaluation_due = is_last or length.is_evaluation_time(progress)
+                    if stop:
+                        self._stop()
+                    if progress.is_evaluation_due:
+                        self._evaluate()
+                    if self.processes.is_first:
+                        self._tell()
+                    if time.monotonic() - self.written >= pace.checkpoint:
+                        self.save_checkpoint()
             progress.epoch += 1
             progress.step_in_epoch = 0
         if progress.best is None:  # resumed with fewer epochs, before dev was ever scored
@@ -239,15 +240,15 @@ class StageTrainer:
         progress.steps_per_epoch = len(updates)
         return updates
 
-    def _collate_ahead(self, updates: Sequence[Update]) -> Iterator[Sequence[CollatedBatch]]:
-        first, workers = self.progress.global_step, num_workers(self.processes, len(updates))
+    def _prefetch(self, updates: Sequence[Update]) -> Generator[list[CollatedBatch]]:
+        first, workers = self.progress.global_step, count_workers(self.processes, len(updates))
         seeds = [self._seed_of(first + row) for row in range(len(updates))]
-        return self.collation.ahead(updates, seeds, workers)
+        return self.collation.prefetch(updates, seeds, workers)
 
     def update(
         self, update: Update, pace: LogIntervals, batches: Sequence[CollatedBatch] | None = None
     ) -> bool:
-        """Sum the gradients of the update's batches, perhaps collated ahead; step the optimiser.
+        """Sum the gradients of the update's batches, perhaps prefetched; step the optimiser.
 
         Return whether the run must stop; all processes agree on it.
         """
@@ -279,7 +280,9 @@ class StageTrainer:
     ) -> dict[str, Tensor]:
         """Add the gradients of this process's shard of an update; return its part of the losses."""
         seed_of = self._seed_of(self.progress.global_step)
-        return self.gradients.add(batches or self.collation.collate(update, seed_of), seed_of)
+        if batches is None:
+            batches = self.collation.collate(update, seed_of)
+        return self.gradients.add(batches, seed_of)
 
     def _seed_of(self, step: int) -> SeedOf:
         """Return the random seeds of masks and dropout: of recipe, stage, step, row and part."""
