@@ -147,6 +147,16 @@ def test_chains_share_their_beginnings(study):
     assert (long.partners, long.condition) == (("pos", "ner"), "after pos > ner")
 
 
+def test_a_link_with_another_trunk_than_the_one_before_is_refused_at_once(study):
+    trunk = "trunk=[{casing: 4}, {characters: cnn}]"
+    chain = {"design": "chains", "orders": [["pos", "dep", "ner"]]}
+    problem = r"trunk: expected casing: 4, characters: cnn, as in the run that it goes on from, got"
+    with pytest.raises(RecipeError, match=problem):
+        planned(study([chain | {"task_settings": {"pos": [trunk], "dep": [trunk]}}]))
+    (cell,) = planned(study([chain | {"settings": [trunk]}])).cells
+    assert cell.job.recipe["trunk"] == cell.job.before.before.recipe["trunk"]
+
+
 def test_after_a_pair_each_of_its_tasks_goes_on_alone(study):
     tuned = {"design": "pairs-then-single", "settings": ["stages.0.epochs=3"]}
     cells = planned(study([PAIRS | {"settings": ["stages.0.epochs=5"]}, tuned])).cells
