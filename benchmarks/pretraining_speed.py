@@ -34,7 +34,6 @@ from spanloom.model.model import Model
 from spanloom.model.plan import resolve
 from spanloom.tasks.masked_lm import MaskedLMTask
 from spanloom.training.distributed import ProcessGroup
-from spanloom.training.gradients import GradientSum
 from spanloom.training.loop import METRICS, Run, StageTrainer
 from spanloom.training.metrics_log import MetricsLog
 from spanloom.training.prepare import PreparedData
@@ -46,14 +45,18 @@ ROUNDS = 3  # of each measurement, taking turns; the fastest counts
 NEVER = 10**9
 
 
-def training(model: Model, prepared: PreparedData, folder: Path, updates: int) -> dict[str, float]:
-    """Return pieces per CPU second of training, and of forward and backward passes alone."""
+def first_stage(model: Model, prepared: PreparedData, folder: Path) -> StageTrainer:
+    """Return the first stage of a run that logs nothing."""
     silent = MetricsLog(folder / METRICS, print, active=False)
-    group = ProcessGroup("cpu")
-    stage = StageTrainer(Run(model, prepared, folder, group, silent), model.recipe.stages[0])
+    run = Run(model, prepared, folder, ProcessGroup("cpu"), silent)
+    return StageTrainer(run, model.recipe.stages[0])
+
+
+def training(stage: StageTrainer, updates: int) -> dict[str, float]:
+    """Return pieces per CPU second of training, and of forward and backward passes alone."""
+    model, gradients = stage.model, stage.gradients
     drawn = list(islice(stage.draw_epoch(), updates))
     num_pieces = sum(batch.num_pieces for update in drawn for batch in update)
-    gradients = GradientSum(model, prepared, group, stage.spec)
     ready = [stage.collation.collate(update, stage._seed_of(0)) for update in drawn]
     pace = LogIntervals(log=NEVER, checkpoint=NEVER)
 
@@ -78,11 +81,8 @@ def training(model: Model, prepared: PreparedData, folder: Path, updates: int) -
     }
 
 
-def collation(model: Model, prepared: PreparedData, folder: Path) -> dict[str, float]:
+def collation(stage: StageTrainer) -> dict[str, float]:
     """Return pieces per CPU second of collating here, and of receiving from another process."""
-    silent = MetricsLog(folder / METRICS, print, active=False)
-    run = Run(model, prepared, folder, ProcessGroup("cpu"), silent)
-    stage = StageTrainer(run, model.recipe.stages[0])
     updates = stage.draw_epoch()[:NUM_COLLATED]
     seeds = [stage._seed_of(row) for row in range(len(updates))]
     num_pieces = sum(batch.num_pieces for update in updates for batch in update)
@@ -157,8 +157,8 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         os.environ["SPANLOOM_CACHE"] = folder
         model, prepared = new_model(plan, "cpu")
-        trained = training(model, prepared, Path(folder), options.updates)
-        made = collation(model, prepared, Path(folder))
+        stage = first_stage(model, prepared, Path(folder))
+        trained, made = training(stage, options.updates), collation(stage)
         read = text(model, TextSource((options.text,)), Path(folder))
     result = {
         "recipe": options.recipe.name,
@@ -169,6 +169,7 @@ def main() -> None:
         "training_of_passes": round(trained["train"] / trained["passes"], 3),
         "collated_pieces_per_s": round(made["collated"]),
         "received_pieces_per_s": round(made["received"]),
+        "received_of_collated": round(made["received"] / made["collated"], 1),
         "masked_batches_pieces_per_s": round(read["masked_batches"]),
         "tokenizers_pieces_per_s": round(read["tokenizers"]),
         "masked_batches_of_tokenizers": round(read["masked_batches"] / read["tokenizers"], 3),

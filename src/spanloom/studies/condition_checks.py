@@ -3,20 +3,21 @@ that go on from others have their trunk.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from spanloom.config.options import did_you_mean
 from spanloom.config.specs import Raw
 from spanloom.errors import RecipeError
+from spanloom.studies.job import Job
 from spanloom.studies.spec import Study
-from spanloom.studies.study_plan import Cell
+from spanloom.studies.study_plan import Cell, StudyPlan
 
 
-def check_cells(study: Study, cells: Sequence[Cell]) -> None:
-    """Raise ``RecipeError`` where the cells of a study contradict each other."""
-    _check_conditions(study, cells)
-    _check_against(study, cells)
-    _check_trunks(study, cells)
+def check_plan(study: Study, planned: StudyPlan) -> None:
+    """Raise ``RecipeError`` where the cells of a study, or their runs, contradict each other."""
+    _check_conditions(study, planned.cells)
+    _check_against(study, planned.cells)
+    _check_trunks(study, planned.jobs.values())
 
 
 def _check_conditions(study: Study, cells: Iterable[Cell]) -> None:
@@ -41,22 +42,21 @@ def _check_against(study: Study, cells: Iterable[Cell]) -> None:
             raise RecipeError(str(study.path), None, f"{problem}{did_you_mean(name, choices)}")
 
 
-def _check_trunks(study: Study, cells: Iterable[Cell]) -> None:
+def _check_trunks(study: Study, jobs: Iterable[Job]) -> None:
     """Raise ``RecipeError`` for a run with another trunk than the run that it goes on from.
 
     The run itself would find out, but only after all that comes before it was trained.
     """
-    for cell in cells:
-        job = cell.job
-        while job.before is not None:
-            got, expected = _embedders(job.recipe), _embedders(job.before.recipe)
-            if got != expected:
-                problem = (
-                    f"designs: {job.name}: trunk: expected {expected}, as in the run that it goes "
-                    f"on from, got {got}; change the trunk of both, in settings of the design"
-                )
-                raise RecipeError(str(study.path), None, problem)
-            job = job.before
+    for job in jobs:
+        if job.before is None:
+            continue
+        got, expected = _embedders(job.recipe), _embedders(job.before.recipe)
+        if got != expected:
+            problem = (
+                f"designs: {job.name}: trunk: expected {expected}, as in the run that it goes on "
+                f"from, got {got}; change the trunk of both, in settings of the design"
+            )
+            raise RecipeError(str(study.path), None, problem)
 
 
 def _embedders(recipe: Raw) -> str:

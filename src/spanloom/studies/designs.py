@@ -13,7 +13,7 @@ from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.specs import Raw
 from spanloom.studies.comparison import MeanScore, is_higher
-from spanloom.studies.condition_checks import check_cells
+from spanloom.studies.condition_checks import check_plan
 from spanloom.studies.job import Job, build_job, subset
 from spanloom.studies.row import Row, given_gold, primary_score
 from spanloom.studies.spec import (
@@ -115,10 +115,11 @@ def plan(study: Study, data: Path, read_rows: ReadRows) -> StudyPlan:
             for planner in planners if isinstance(design.spec, SingleSpec) else of_study:
                 planned = _PLANS[design.name](planner, design.spec)
                 cells += (_labelled(cell, design.spec.label) for cell in planned)
-    check_cells(study, cells)
+    planned_study = StudyPlan(tuple(cells), tuple(waiting))
+    check_plan(study, planned_study)
     given = [cell for cell in cells if cell.task in study.spec.gold_inputs]
     cells += [replace(cell, task=given_gold(cell.task)) for cell in given]
-    return StudyPlan(tuple(cells), tuple(waiting))
+    return replace(planned_study, cells=tuple(cells))
 
 
 def _labelled(cell: Cell, label: str) -> Cell:

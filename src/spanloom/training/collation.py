@@ -184,7 +184,8 @@ def _start(loader: DataLoader[Packed]) -> Iterator[Packed]:
     """
     before = signal.getsignal(signal.SIGCHLD)
     batches = iter(loader)
-    if threading.current_thread() is threading.main_thread():  # torch does nothing in others
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and before is not None:  # in others torch does nothing; C's own stays
         signal.signal(signal.SIGCHLD, before)
     return batches
 

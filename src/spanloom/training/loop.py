@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -171,39 +171,44 @@ class StageTrainer:
 
     def run(self, pace: LogIntervals) -> None:
         """Train until the last epoch or early stopping."""
-        length, progress = self.length, self.progress
-        log = self.run_.metrics_log.log
+        length, progress, log = self.length, self.progress, self.run_.metrics_log.log
         self.line = ProgressLine(log, pace, progress, length)
         for line in iter_weight_warnings(progress.stage, self.spec):
-            self.run_.metrics_log.log(line)
+            log(line)
         while not length.is_over(progress) and not self._out_of_patience():
             updates = self.draw_epoch()
             end = length.start_epoch(progress, updates)
             if progress.is_evaluation_due:  # the run was stopped before dev was evaluated
                 self._evaluate()
-            updates = updates[progress.step_in_epoch : end]
-            with closing(self._prefetch(updates)) as batches:
-                for update in returned_between(updates, every=64):
-                    start, cpu_start = time.monotonic(), time.process_time()
-                    stop = self.update(update, pace, next(batches))
-                    progress.step_in_epoch += 1
-                    progress.seconds += time.monotonic() - start
-                    progress.cpu_seconds += time.process_time() - cpu_start
-                    is_last = length.is_last_update(progress, end)
-                    progress.is_evaluation_due = is_last or length.is_evaluation_time(progress)
-                    if stop:
-                        self._stop()
-                    if progress.is_evaluation_due:
-                        self._evaluate()
-                    if self.processes.is_first:
-                        self._tell()
-                    if time.monotonic() - self.written >= pace.checkpoint:
-                        self.save_checkpoint()
+            self._train_epoch(updates[progress.step_in_epoch : end], end, pace)
             progress.epoch += 1
             progress.step_in_epoch = 0
         if progress.best is None:  # resumed with fewer epochs, before dev was ever scored
             self._evaluate()
         self.save_checkpoint()  # a stop while the model is being put in place loses nothing
+
+    def _train_epoch(self, updates: Sequence[Update], end: int, pace: LogIntervals) -> None:
+        """Train on what is left of an epoch that ends before update ``end``."""
+        progress, length = self.progress, self.length
+        workers = count_workers(self.processes, len(updates))
+        seeds = [self._seed_of(progress.global_step + row) for row in range(len(updates))]
+        with closing(self.collation.prefetch(updates, seeds, workers)) as batches:
+            for update in returned_between(updates, every=64):
+                start, cpu_start = time.monotonic(), time.process_time()
+                stop = self.update(update, pace, next(batches))
+                progress.step_in_epoch += 1
+                progress.seconds += time.monotonic() - start
+                progress.cpu_seconds += time.process_time() - cpu_start
+                is_last = length.is_last_update(progress, end)
+                progress.is_evaluation_due = is_last or length.is_evaluation_time(progress)
+                if stop:
+                    self._stop()
+                if progress.is_evaluation_due:
+                    self._evaluate()
+                if self.processes.is_first:
+                    self._tell()
+                if time.monotonic() - self.written >= pace.checkpoint:
+                    self.save_checkpoint()
 
     def _stop(self) -> NoReturn:
         """Stop all processes at once, with a checkpoint and a usable model."""
@@ -239,11 +244,6 @@ class StageTrainer:
         )
         progress.steps_per_epoch = len(updates)
         return updates
-
-    def _prefetch(self, updates: Sequence[Update]) -> Generator[list[CollatedBatch]]:
-        first, workers = self.progress.global_step, count_workers(self.processes, len(updates))
-        seeds = [self._seed_of(first + row) for row in range(len(updates))]
-        return self.collation.prefetch(updates, seeds, workers)
 
     def update(
         self, update: Update, pace: LogIntervals, batches: Sequence[CollatedBatch] | None = None
