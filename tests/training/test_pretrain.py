@@ -518,7 +518,8 @@ def test_the_benchmark_of_its_speed_measures_both(bench, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
     benchmark = importlib.import_module("pretraining_speed")
     monkeypatch.setattr(benchmark, "ROUNDS", 1)
-    found = benchmark.training(*new_model(plan(bench), "cpu"), tmp_path, updates=2)
+    stage = benchmark.first_stage(*new_model(plan(bench), "cpu"), tmp_path)
+    found = benchmark.training(stage, updates=2)
     assert found.keys() == {"train", "passes"}
     assert min(found.values()) > 0
 
