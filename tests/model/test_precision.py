@@ -12,16 +12,18 @@ from spanloom.model import precision, serialization
 
 
 @pytest.mark.parametrize(
-    ("flags", "bf16"),
+    ("vendor", "flags", "bf16"),
     [
-        ((), False),
-        (("avx2", "avx512f"), False),
-        (("avx512_bf16",), True),
-        (("amx_bf16", "amx_tile"), True),
+        ("AuthenticAMD", "", False),
+        ("AuthenticAMD", "avx2 avx512f", False),
+        ("AuthenticAMD", "avx2 avx512_bf16", True),
+        ("GenuineIntel", "avx2 avx512_bf16", False),  # not faster than fp32 there
+        ("GenuineIntel", "avx512_bf16 amx_bf16 amx_tile", True),
     ],
 )
-def test_a_cpu_has_bf16_where_its_flags_say_so(monkeypatch, flags, bf16):
-    monkeypatch.setattr(precision, "cpu_flags", lambda: frozenset(flags))
+def test_a_cpu_computes_in_bf16_where_that_is_faster(monkeypatch, vendor, flags, bf16):
+    info = {"vendor_id": vendor, "flags": flags}
+    monkeypatch.setattr(precision, "cpu_info", lambda: info)
     chosen = precision.compute("auto", "cpu")
     assert chosen.bf16 is bf16
     assert ("bf16" if bf16 else "fp32") in str(chosen)
@@ -37,18 +39,26 @@ def test_matrix_products_are_computed_in_what_was_chosen():
         assert (a @ a).dtype == torch.float32
 
 
-def test_flags_are_words_or_none(monkeypatch):
-    assert all(flag and " " not in flag for flag in precision.cpu_flags())
+def test_what_linux_tells_of_a_processor(monkeypatch, tmp_path):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(
+        "processor\t: 0\nmodel name\t: One: two\nflags\t\t: fpu sse\n\nprocessor\t: 1\nflags\t: x\n"
+    )
+    read = open
+    monkeypatch.setattr("builtins.open", lambda _, **options: read(cpuinfo, **options))
+    found = precision.cpu_info()
+    monkeypatch.undo()
+    assert found == {"processor": "0", "model name": "One: two", "flags": "fpu sse"}
 
 
-def test_no_flags_where_the_system_tells_none(monkeypatch):
+def test_nothing_of_a_processor_where_the_system_tells_nothing(monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError
 
     monkeypatch.setattr("builtins.open", missing)
-    found = precision.cpu_flags()
+    found = precision.cpu_info()
     monkeypatch.undo()
-    assert found == frozenset()
+    assert found == {}
 
 
 def test_an_unknown_precision_is_an_error_with_the_choices():
@@ -57,11 +67,11 @@ def test_an_unknown_precision_is_an_error_with_the_choices():
 
 
 def test_whole_numbers_where_the_processor_has_instructions_for_them_alone(monkeypatch):
-    monkeypatch.setattr(precision, "cpu_flags", lambda: frozenset(["avx512_vnni"]))
+    monkeypatch.setattr(precision, "cpu_info", lambda: {"flags": "avx512_vnni"})
     assert precision.compute("fastest", "cpu").int8
     assert str(precision.compute("fastest", "cpu")).endswith("int8")
     assert not precision.compute("auto", "cpu").int8
-    monkeypatch.setattr(precision, "cpu_flags", lambda: frozenset(["avx512_vnni", "avx512_bf16"]))
+    monkeypatch.setattr(precision, "cpu_info", lambda: {"flags": "avx512_vnni avx512_bf16"})
     assert not precision.compute("fastest", "cpu").int8
     for name in ("int8", "onnx"):
         with pytest.raises(NameNotFound, match="precision on meta"):

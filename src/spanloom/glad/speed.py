@@ -22,6 +22,7 @@ from spanloom.config.specs import StageSpec
 from spanloom.document import Document
 from spanloom.errors import FormatError
 from spanloom.model.model import Model
+from spanloom.model.precision import cpu_info
 from spanloom.model.serialization import WEIGHTS
 from spanloom.training import validation
 from spanloom.training.checkpoint import Progress, is_better
@@ -285,7 +286,4 @@ def processor(device: torch.device = torch.device("cpu")) -> str:
     """Return the name of a GPU, or of the processor or its architecture."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text(encoding="utf-8").splitlines() if cpuinfo.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
+    return cpu_info().get("model name", platform.processor() or platform.machine())
