@@ -197,37 +197,15 @@ def build(setup: TaskSetup[OptionsT], name_of: Callable[[str], str]) -> SpanRela
 
     Raises ``DataError`` if it has no label, no predicate, or no name for the tail of a relation.
     """
-    name, options = setup.name, setup.options
-    vocabulary, by_tail = read_vocabulary(setup.vocabulary), setup.vocabulary["argument_label_of"]
-    gold = GoldPredicates(
-        name_of,
-        frozenset(setup.vocabulary["predicate_labels"]),
-        frozenset(by_tail),
-        {relation: tail for tail, relations in by_tail.items() for relation in relations},
-    )
+    options, vocabulary = setup.options, read_vocabulary(setup.vocabulary)
+    gold = _gold_predicates(setup.vocabulary, name_of)
     selector = gold.selector(vocabulary.spans, options)
-    labels_of(name, vocabulary.spans)
-    if not selector.label_ids:
-        raise DataError(f"task {name!r}: expected a span that is a predicate, train has none")
-    for role in labels_of(name, vocabulary.relations):
-        if role not in gold.argument_label_of:
-            raise DataError(f"task {name!r}: no label for the arguments of {role!r}")
-    names = gold.names
-    predicates = (gold.joint_names(vocabulary.spans[id - 1])[0] for id in selector.label_ids)
-    arguments = (gold.argument_label_of[role] for role in vocabulary.relations)
-    decoder = PredicateDecoder(
-        vocabulary.nested,
-        tuple(names.index(predicate) + 1 for predicate in predicates),
-        (0, *(names.index(argument) + 1 for argument in arguments)),
-        setup.bias("predicate"),
-        setup.bias("relation"),
-    )
-    metric_names = ("relation_f1",) if options.gold_predicates else ("relation_f1", "predicate_f1")
+    _check(setup.name, vocabulary, gold, selector)
     decisions = {"predicate": "predicate_f1", "relation": "relation_f1"}
     if options.gold_predicates:
         del decisions["predicate"]
     return SpanRelationTask(
-        name,
+        setup.name,
         setup.layer,
         InstanceReader(SentenceReader()),
         vocabulary,
@@ -237,10 +215,50 @@ def build(setup: TaskSetup[OptionsT], name_of: Callable[[str], str]) -> SpanRela
             pair_scorer=PAIR_SCORERS[options.pair_scorer],
             predicate_selector=selector,
         ),
-        decoder,
+        _decoder(setup, vocabulary, gold, selector),
         gold,
-        PredicateMetrics(metric_names, gold),
-        Labels(names, vocabulary.relations, vocabulary.attributes.spans),
+        PredicateMetrics(tuple(reversed(decisions.values())), gold),
+        Labels(gold.names, vocabulary.relations, vocabulary.attributes.spans),
         is_given=options.gold_predicates,
         decisions=decisions,
+    )
+
+
+def _gold_predicates(
+    vocabulary: Mapping[str, Any], name_of: Callable[[str], str]
+) -> GoldPredicates:
+    by_tail = vocabulary["argument_label_of"]
+    return GoldPredicates(
+        name_of,
+        frozenset(vocabulary["predicate_labels"]),
+        frozenset(by_tail),
+        {relation: tail for tail, relations in by_tail.items() for relation in relations},
+    )
+
+
+def _check(
+    name: str, vocabulary: Vocabulary, gold: GoldPredicates, selector: PredicateSelector
+) -> None:
+    labels_of(name, vocabulary.spans)
+    if not selector.label_ids:
+        raise DataError(f"task {name!r}: expected a span that is a predicate, train has none")
+    for role in labels_of(name, vocabulary.relations):
+        if role not in gold.argument_label_of:
+            raise DataError(f"task {name!r}: no label for the arguments of {role!r}")
+
+
+def _decoder(
+    setup: TaskSetup[OptionsT],
+    vocabulary: Vocabulary,
+    gold: GoldPredicates,
+    selector: PredicateSelector,
+) -> PredicateDecoder:
+    predicates = (gold.joint_names(vocabulary.spans[id - 1])[0] for id in selector.label_ids)
+    arguments = (gold.argument_label_of[role] for role in vocabulary.relations)
+    return PredicateDecoder(
+        vocabulary.nested,
+        tuple(gold.names.index(predicate) + 1 for predicate in predicates),
+        (0, *(gold.names.index(argument) + 1 for argument in arguments)),
+        setup.bias("predicate"),
+        setup.bias("relation"),
     )
