@@ -87,6 +87,11 @@ def test_listed_documents_are_left_out(tmp_path):
     for wrong in ("c", "a:x", ""):
         with pytest.raises(DataError, match=r"FILE:3-9 of the files there \(a, more\)"):
             list(raw_text.stream([home], [wrong]))
+    with pytest.raises(DataError, match="exclude: a:5-9: expected numbers of documents"):
+        list(raw_text.stream([home], ["a:5-9"]))
+    with pytest.raises(DataError, match="the smaller first, got 'a:3-2'"):
+        list(raw_text.stream([home], ["a:3-2"]))
+    assert [d.name for d in raw_text.stream([home], ["a:2-99", "more"])] == ["a:1"]
 
 
 def test_a_compressed_line_has_a_bound(tmp_path, monkeypatch):
@@ -245,6 +250,8 @@ def test_dev_documents_are_not_learnt_from(tmp_path):
     assert len(held) + len(learnt) == 40
     assert not held & learnt
     assert hold_out(source, corpus, seed=1)[1] == dev
+    assert len(hold_out(source, corpus, seed=1, at_least=8)[1]) == 8
+    assert len(hold_out(source, corpus, seed=1, at_least=99)[1]) == 10
     single = TextSource((folder_of(tmp_path / "one", made_text(2)) / "a.txt",))
     alone, _ = read_text(single, SPEC, letters(), num_processes=1)
     with pytest.raises(DataError, match="blank line ends a document"):

@@ -42,7 +42,11 @@ def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
     [
         ("design: joint", "design: jont", "study.yaml:5: .*no design 'jont'; did you mean 'joint'"),
         ("design: joint", "design: joint, sets: []", "study.yaml:5: .*unknown key"),
-        ("design: joint", "design: chains, orders: [[pos]]", "study.yaml:5: .*at least 2"),
+        (
+            "design: joint",
+            "design: chains, orders: [[pos]]",
+            "study.yaml:5: .*expected 2 items or more",
+        ),
         ("design: joint", "design: chains, orders: [[pos, nor]]", "study.yaml:5: .*no task 'nor'"),
         ("design: joint", "design: subsets, sets: [[nor]]", "study.yaml:5: .*no task 'nor'"),
         ("design: joint", "design: curve, examples: [110%]", "study.yaml:5: "),
@@ -50,8 +54,18 @@ def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
         ("design: joint", "design: curve, examples: [1], tasks: [nor]", "study.yaml:5: .*'nor'"),
         (
             "design: joint",
-            "design: curve, examples: [1], partners: {ner: [nor]}",
+            "design: curve, examples: [1], of: pairs, partners: {ner: [nor]}",
             "study.yaml:5: .*'nor'",
+        ),
+        (
+            "design: joint",
+            "design: curve, examples: [1], partners: {ner: [pos]}",
+            "study.yaml:5: .*with of: pairs alone, got of: single",
+        ),
+        (
+            "design: joint",
+            "design: curve, examples: [1], of: pairs, partners: {ner: [ner]}",
+            "study.yaml:5: .*other tasks than 'ner' itself",
         ),
         ("design: joint", "design: pairs-then-single, heads: [new]", "study.yaml:5: .*kept"),
         ("design: joint", "design: oracle", "study.yaml:5: .*needs the design 'pairs'"),
@@ -63,6 +77,18 @@ def test_without_a_list_all_tasks_of_the_stage_are_measured(tmp_path):
         ("design: joint", "design: joint, settings: [seed=2]", "study.yaml: .*set seeds, not seed"),
         ("design: joint", "design: grid, options: {seed: [2]}", "study.yaml: .*set seeds"),
         ("tasks:", "settings: [seed=2]\ntasks:", "study.yaml: .*set seeds"),
+        ("tasks:", "settings: ['stages.0.tasks=[pos]']\ntasks:", "study.yaml: .*set tasks, not"),
+        (
+            "design: joint",
+            "design: joint, settings: ['stages.0.tasks=[pos]']",
+            "study.yaml: .*set tasks, not stages.0.tasks",
+        ),
+        (
+            "tasks:",
+            "settings: [stages.0.batch_word=2]\ntasks:",
+            "study.yaml:2: stages.0.batch_word: unknown key; did you mean 'batch_words'",
+        ),
+        ("tasks:", "settings: [stages.0.epochs]\ntasks:", "study.yaml:2: expected KEY.KEY=VALUE"),
         ("design: joint", "design: joint, task_settings: {nor: []}", "study.yaml:5: .*'nor'"),
         *(
             (

@@ -1,6 +1,7 @@
 """``spanloom study similarity``, ``correlate`` and ``advise``, from models and rows to advice."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -142,6 +143,45 @@ def test_a_metric_that_a_task_lacks_is_refused_before_any_run(tmp_path):
     assert "no metric 'cnll_f1'" in run({"coref, gold inputs": ["cnll_f1"]})
     right = {"ner": ["span_f1"], "coref": ["muc"], "coref, gold inputs": ["conll_f1"]}
     assert "1 of 1 runs to do" in run(right, "--dry-run", code=0)
+
+
+TEXT = {"data": str(ANALYSES), "kind": "masked_lm"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (
+            {"designs": [{"design": "single", "task_settings": {"ner": ["tasks.ner.hidden=3"]}}]},
+            "settings.yaml: ner, seed 1 tasks.ner.hidden=3: tasks.ner.hidden: unknown key",
+        ),
+        (
+            {"single_only": {"x": {"data": str(ANALYSES), "kind": "chunksx", "layer": "pos"}}},
+            "settings.yaml: x, seed 1: .*no kind of task 'chunksx'",
+        ),
+        ({"sharing": ["shared-head"]}, "settings.yaml: .*'pos' cannot share its head"),
+        ({"single_only": {"text": TEXT}}, "task 'text' .kind masked_lm. predicts nothing that can"),
+        ({"gold_inputs": ["pos"]}, "settings.yaml:1: gold_inputs: task 'pos' cannot be given"),
+    ],
+)
+def test_runs_that_would_fail_or_say_nothing_are_refused_before_any(tmp_path, changes, problem):
+    path = tmp_path / "settings.yaml"
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos", "ner"]}
+    path.write_text(json.dumps(plain | {"designs": [{"design": "single"}]} | changes))
+    command = ["study", "run", path, "--data", RECIPES, "-o", tmp_path / "runs"]
+    command += ["--results", tmp_path / "rows"]
+    for options in (["--dry-run"], []):
+        assert re.search(problem, spanloom(*command, *options, code=1))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_setting_of_a_design_is_named_with_its_study_and_run(tmp_path):
+    path = tmp_path / "settings.yaml"
+    grid = {"design": "grid", "options": {"stages.0.lrr.task": [1e-3]}}
+    plain = {"recipe": str(RECIPES / "tiny-joint.yaml"), "tasks": ["pos"], "designs": [grid]}
+    path.write_text(json.dumps(plain))
+    told = spanloom("study", "run", path, "--data", RECIPES, "--dry-run", code=1)
+    assert re.search(r"settings\.yaml: pos: stages\.0\.lrr\.task=0\.001: .*unknown key", told)
 
 
 def test_a_chain_passes_through_tasks_without_a_test_split(tmp_path):

@@ -283,9 +283,10 @@ def test_dev_without_any_block_has_no_score_to_be_the_best(bench):
 
 def test_metrics_on_dev_are_printed_with_the_losses_they_come_from(encoder, capsys):
     out, result, _ = encoder
-    model = serialization.load(run_folder(out) / "model", device="cpu", precision="fp32")
-    dev = new_model(plan(out.parent), "cpu")[1].data["text"].dev
-    losses = TrainingPredictor(model).losses(dev, "text")
+    trained = serialization.load(run_folder(out) / "model", device="cpu", precision="fp32")
+    model, prepared = new_model(plan(out.parent), "cpu")  # it knows the pieces of the corpus
+    model.network.load_state_dict(trained.network.state_dict())
+    losses = TrainingPredictor(model).losses(prepared.data["text"].dev, "text")
     cli._print_result(result, out)
     lines = capsys.readouterr().out.splitlines()
     for name, loss, line in zip(OBJECTIVES, losses.values(), lines, strict=False):
@@ -323,7 +324,7 @@ def test_the_head_of_berts_first_files_and_of_the_hubs_cache_is_found(
         assert head.transform.norm.weight.equal(norm) == is_there
 
 
-@pytest.mark.parametrize("call", [2, 5])
+@pytest.mark.parametrize("call", [2, 4])
 def test_a_run_that_was_killed_ends_bit_by_bit_as_one_that_was_not(
     bench, encoder, monkeypatch, call
 ):
@@ -572,7 +573,7 @@ def test_raw_text_beside_documents_is_told_with_both_names(bench):
 def named_lines(folder, name):
     """Twenty documents of words, whose first two are a name, as one file and as a folder."""
     layers = Layer("ner", (Span("T1", "Person", ((0, 7),)),))
-    documents = [Document("add mix " * 4 + str(row), (layers,), f"d{row}") for row in range(20)]
+    documents = [Document("add mix " * 4 + str(row), (layers,), f"d{row}") for row in range(40)]
     (folder / name / "train").mkdir(parents=True)
     jsonl.write(folder / f"{name}.jsonl", documents)
     jsonl.write(folder / name / "train" / "all.jsonl", documents)
@@ -586,6 +587,30 @@ def test_options_without_effect_are_refused(bench, tmp_path):
         new_model(plan(bench, text), "cpu")
     with pytest.raises(WrongUse, match="--cased: expected --vocab-size"):
         cli.pretrain(bench / "none.yaml", tmp_path / "out", cased=True)
+
+
+def test_text_from_which_nothing_can_be_learnt_is_refused(bench):
+    def prepared(text, **changes):
+        (bench / "some.txt").write_text(text)
+        return new_model(plan(bench, {**TEXT, "data": "some.txt", **changes}), "cpu")[1]
+
+    with pytest.raises(DataError, match=r"some\.txt: expected some words, found none"):
+        prepared(" \n\n")
+    with pytest.raises(DataError, match="blocks of two segments can be made, got documents of one"):
+        prepared("add\n\nmix\n\nadd\n", sequences="pair")
+    two = "add the cold buffer\n\nmix the cold buffer\n"
+    with pytest.raises(DataError, match="'text': sequences: next-sentence needs several documents"):
+        prepared(two)
+    many = "\n\n".join(f"add the cold buffer {number}" for number in range(40))
+    (note,) = (note for note in prepared(many).notes if "second segments" in note)
+    assert 20 < int(note.partition("%")[0].split()[-1]) < 80
+
+
+def test_next_sentences_of_dev_are_of_several_documents(bench):
+    _, prepared = new_model(plan(bench), "cpu")
+    assert len(prepared.data["text"].dev) == 5  # a quarter of twenty
+    _, single = new_model(plan(bench, {**TEXT, "sequences": "single"}), "cpu")
+    assert len(single.data["text"].dev) == 1
 
 
 def test_a_layer_to_mask_that_no_document_has_is_refused(bench):

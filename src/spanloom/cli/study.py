@@ -249,13 +249,11 @@ def _print_estimate(study: "Study", folders: "Folders", options: RunOptions) -> 
     """Print which of the chosen runs are left."""
     from spanloom.studies.estimate import Estimates, format_hours
     from spanloom.studies.job import check_encoders
-    from spanloom.studies.metric_checks import check_metrics
     from spanloom.studies.run import read_rows
-    from spanloom.studies.split_checks import check_splits
+    from spanloom.studies.run_checks import check_runs
 
     planned, rows = read_rows(study, folders)
-    check_metrics(study, planned.cells)
-    check_splits(study, planned.cells, folders.data)
+    check_runs(study, planned, folders.data)
     chosen = options.choose(planned.jobs)
     missing = [job for key, job in chosen.items() if key not in rows]
     check_encoders(missing, folders.data)

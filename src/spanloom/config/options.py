@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from spanloom.config.yaml import Keys, SourceLocation
 from spanloom.errors import RecipeError
+from spanloom.quantity import quantity
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -105,8 +106,10 @@ def _error_of(
     others: str,
 ) -> RecipeError:
     """Return pydantic's problems with one value as this package's error."""
-    *above, last = keys = path or ("",)
     problem = problems[0]
+    if not path:  # of several keys at once
+        return location.error(f"{_describe_expected(problem)}{others}")
+    *above, last = keys = path
     if problem["type"] == "extra_forbidden":
         owner = model_at(model, above)
         valid_keys = fields(owner) | (set() if above else set(extra_keys))
@@ -137,6 +140,10 @@ def _describe_expected(problem: ErrorDetails) -> str:
         return "expected a mapping (key: value)"
     if problem["type"] in ("tuple_type", "list_type"):
         return "expected a list"
+    if problem["type"] == "too_short":
+        return f"expected {quantity(problem['ctx']['min_length'], 'item')} or more"
+    if problem["type"] == "too_long":
+        return f"expected {quantity(problem['ctx']['max_length'], 'item')} or fewer"
     if problem["type"] == "string_pattern_mismatch":
         return f"expected a text that matches {problem['ctx']['pattern']}"
     message = problem["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]

@@ -1,4 +1,4 @@
-"""Change a loaded recipe by a setting of the command line, and compare two recipes."""
+"""Change a loaded recipe by a setting, and compare two recipes."""
 
 import copy
 from collections.abc import Iterator
@@ -9,49 +9,70 @@ from pydantic import BaseModel
 
 from spanloom.config import yaml
 from spanloom.config.options import did_you_mean, fields, model_at
-from spanloom.config.yaml import Keys, ParsedYaml, SourceLocation
+from spanloom.config.yaml import FileLine, Keys, ParsedYaml, SourceLocation
 from spanloom.errors import RecipeError
 
 
-def override(frame: type[BaseModel], loaded: ParsedYaml, setting: str) -> ParsedYaml:
-    """Return the loaded file with one value changed by a setting such as ``stages.0.epochs=3``.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A change of a recipe, such as ``stages.0.epochs=3``, and the file and line that say it."""
+
+    text: str
+    origin: FileLine
+
+    @classmethod
+    def of_command(cls, text: str) -> "Setting":
+        """Return the setting of a command line."""
+        return cls(text, (f"--set {text}", None))
+
+
+def override(frame: type[BaseModel], loaded: ParsedYaml, setting: Setting) -> ParsedYaml:
+    """Return the loaded file with one value changed by a setting.
 
     The value is YAML. A mapping on the way that is absent is added where ``frame`` has a field of
     that name; any other unknown key raises ``RecipeError`` with the nearest known one.
     """
-    path, sign, text = setting.partition("=")
-    name = f"--set {setting}"
+    path, sign, text = setting.text.partition("=")
     if not sign or not all(path.split(".")):
-        raise RecipeError(name, None, "expected KEY.KEY=VALUE, such as stages.0.epochs=3")
+        problem = "expected KEY.KEY=VALUE, such as stages.0.epochs=3"
+        raise RecipeError(*setting.origin, f"{problem}, got {setting.text!r:.60}")
     data = copy.deepcopy(loaded.data)
     node: Any = data
     keys: Keys = ()
     *above, last = path.split(".")
     for key in above:
-        step = _step(frame, node, keys, key, name)
+        step = _step(frame, node, keys, key, setting.origin)
         node, keys = node[step], (*keys, step)
-    step = _key(node, keys, last, name)
-    node[step] = yaml.loads(text, name).data
-    return ParsedYaml(data, _without_replaced(loaded.location, (*keys, step), name))
+    step = _key(node, keys, last, setting.origin)
+    try:
+        node[step] = yaml.loads(text, setting.text).data
+    except RecipeError as error:
+        raise RecipeError(*setting.origin, error.problem) from error
+    return ParsedYaml(data, _without_replaced(loaded.location, (*keys, step), setting.origin))
 
 
-def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, name: str) -> str | int:
+def _step(frame: type[BaseModel], node: Any, keys: Keys, key: str, origin: FileLine) -> str | int:
     """Return the key of the next mapping or list on the path; it is added if the frame has it."""
-    step = _key(node, keys, key, name)
+    step = _key(node, keys, key, origin)
     if isinstance(step, int) or step in node:
         return step
     valid_keys = fields(model_at(frame, keys))
     if step not in valid_keys:
-        raise SourceLocation(name, keys=(*keys, key)).error(
+        raise _location(origin, (*keys, key)).error(
             f"unknown key{did_you_mean(key, valid_keys | set(node))}"
         )
     node[step] = {}
     return step
 
 
-def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
+def _location(origin: FileLine, keys: Keys) -> SourceLocation:
+    """Return the location of a key that a setting names."""
+    return SourceLocation(origin[0], {keys: origin}, keys)
+
+
+def _key(node: Any, keys: Keys, key: str, origin: FileLine) -> str | int:
     """Return the key as a mapping's key or a list's index; raises ``RecipeError`` for neither."""
-    location = SourceLocation(name, keys=keys)
+    location = _location(origin, keys)
     if isinstance(node, dict):
         return key
     if not isinstance(node, list):
@@ -61,10 +82,10 @@ def _key(node: Any, keys: Keys, key: str, name: str) -> str | int:
     return int(key)
 
 
-def _without_replaced(location: SourceLocation, keys: Keys, name: str) -> SourceLocation:
+def _without_replaced(location: SourceLocation, keys: Keys, origin: FileLine) -> SourceLocation:
     """Return the location without the lines of what the setting replaced."""
     kept = {key: line for key, line in location.lines.items() if key[: len(keys)] != keys}
-    return SourceLocation(location.file, kept | {keys: (name, None)})
+    return SourceLocation(location.file, kept | {keys: origin})
 
 
 @dataclass(frozen=True, slots=True)

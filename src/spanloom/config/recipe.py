@@ -1,6 +1,6 @@
 """A recipe: read, checked as a whole, and written; options of kinds are not parsed here."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr
 
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
-from spanloom.config.override import override
+from spanloom.config.override import Setting, override
 from spanloom.config.specs import (
     PIECES,
     TRUNK,
@@ -149,7 +149,7 @@ class Recipe(Options):
         return self._location.location_of(*keys)
 
 
-def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
+def load(path: Path, settings: Iterable[str | Setting] = ()) -> Recipe:
     """Read a recipe file, changed by settings such as ``stages.0.epochs=3``; ``RecipeError``."""
     loaded = yaml.load(path)
     if isinstance(loaded.data, dict) and "designs" in loaded.data:
@@ -160,6 +160,22 @@ def load(path: Path, settings: Iterable[str] = ()) -> Recipe:
 def loads(text: str, name: str = "recipe", settings: Iterable[str] = ()) -> Recipe:
     """Read a recipe from a string; ``name`` stands for the file in errors (``RecipeError``)."""
     return _read(yaml.loads(text, name), settings)
+
+
+def from_plain(
+    plain: Mapping[str, Any], name: str = "recipe", settings: Iterable[str | Setting] = ()
+) -> Recipe:
+    """Read what ``to_plain`` returned; errors (``RecipeError``) name no line, as no file has it."""
+    return _read(ParsedYaml(_as_read(plain), SourceLocation(name)), settings)
+
+
+def _as_read(value: Any) -> Any:
+    """Return plain values as YAML reads them: new mappings and lists."""
+    if isinstance(value, Mapping):
+        return {key: _as_read(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_read(inner) for inner in value]
+    return value
 
 
 def dumps(recipe: Recipe) -> str:
@@ -183,10 +199,11 @@ def to_plain(recipe: Recipe) -> Raw:
     return data
 
 
-def _read(loaded: ParsedYaml, settings: Iterable[str]) -> Recipe:
+def _read(loaded: ParsedYaml, settings: Iterable[str | Setting]) -> Recipe:
     """Check a loaded file and return it typed, each part knowing its line."""
     for setting in settings:
-        loaded = override(Recipe, loaded, setting)
+        known = setting if isinstance(setting, Setting) else Setting.of_command(setting)
+        loaded = override(Recipe, loaded, known)
     if not isinstance(loaded.data, dict):
         raise loaded.location.error("expected a mapping with the keys trunk, tasks and stages")
     raw = dict(loaded.data)

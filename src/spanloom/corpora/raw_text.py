@@ -93,17 +93,24 @@ def stream(paths: Sequence[Path], exclude: Collection[str] = ()) -> Iterator[Doc
     """Yield the documents of all files, named ``FILE:NUMBER`` from 1.
 
     ``exclude`` lists what is left out: ``FILE`` without its endings, ``FILE:3`` or ``FILE:3-9``.
-    Raises ``DataError`` for what cannot be read, and for an entry that names no file.
+    Raises ``DataError`` for what cannot be read, for an entry that names no file, and at the end
+    for one that names no document.
     """
     text = [file for path in paths for file in text_files(path)]
     excluded = _excluded(exclude, {stem(file) for file in text})
+    unseen = {(name, numbers) for name, ranges in excluded.items() for numbers in ranges if numbers}
     for file in text:
         left_out = excluded.get(stem(file), ())
         if None in left_out:
             continue
         for number, document in _documents(file):
-            if not any(numbers is not None and number in numbers for numbers in left_out):
+            matching = {numbers for numbers in left_out if numbers and number in numbers}
+            unseen -= {(stem(file), numbers) for numbers in matching}
+            if not matching:
                 yield document
+    for name, numbers in unseen:
+        span = f"{numbers[0]}-{numbers[-1]}"
+        raise DataError(f"exclude: {name}:{span}: expected numbers of documents, {name} has fewer")
 
 
 def _excluded(entries: Collection[str], stems: Collection[str]) -> Mapping[str, list[range | None]]:
@@ -121,6 +128,8 @@ def _excluded(entries: Collection[str], stems: Collection[str]) -> Mapping[str, 
         if match["first"]:
             first = int(match["first"])
             numbers = range(first, int(match["last"] or first) + 1)
+            if not numbers:
+                raise DataError(f"exclude: expected FILE:3-9, the smaller first, got {entry!r:.60}")
         excluded.setdefault(match["file"], []).append(numbers)
     return excluded
 

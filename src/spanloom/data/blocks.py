@@ -46,6 +46,13 @@ class Blocks(Sequence[Instance]):
         total: npt.NDArray[np.int64] = sizes.sum(1)
         return total
 
+    @property
+    def share_exchanged(self) -> float:
+        """The share of blocks with two segments whose second one is from another document."""
+        is_pair = self.bounds[:, 0] < self.bounds[:, 1]
+        exchanged = self.bounds[is_pair, 1] != self.bounds[is_pair, 2]
+        return float(exchanged.mean()) if len(exchanged) else 0.0
+
     @overload
     def __getitem__(self, index: int) -> Instance: ...
     @overload

@@ -63,6 +63,11 @@ class TextSource:
         used = repr((sorted(self.exclude), self.layer, sorted(self.labels)))
         return hashlib.sha256((raw_text.fingerprint(self.paths) + used).encode()).hexdigest()
 
+    @property
+    def names(self) -> str:
+        """Its paths, for messages."""
+        return ", ".join(map(str, self.paths))
+
     def documents(self) -> Iterator[Document]:
         """Yield the documents; raises ``DataError`` and ``FormatError``."""
         return raw_text.stream(self.paths, self.exclude)
@@ -197,7 +202,7 @@ def _build(folder: Path, encoder: _Encoder, num_processes: int) -> None:
     else:
         with open_calls(num_processes) as calls:
             _write_missing(parts, encoder, calls)
-    _merge(folder, sorted(parts.glob("*.npz")), encoder.dtype)
+    _merge(folder, sorted(parts.glob("*.npz")), encoder)
     shutil.rmtree(parts)
 
 
@@ -209,17 +214,17 @@ def _write_missing(parts: Path, encoder: _Encoder, mapper: Mapper) -> None:
     deque(mapper(encoder.write, missing), maxlen=0)
 
 
-def _merge(folder: Path, parts: Sequence[Path], dtype: type[np.integer]) -> None:
+def _merge(folder: Path, parts: Sequence[Path], encoder: _Encoder) -> None:
     """Write the arrays of all chunks, one after the other, as those of one corpus."""
     dtypes: dict[str, type[np.integer]] = {
-        "pieces": dtype,
+        "pieces": encoder.dtype,
         "flags": np.uint8,
         "documents": np.int64,
         "spans": np.int64,
     }
     sizes = {name: [_shape(part, name)[0] for part in parts] for name in _ARRAYS}
     if not sum(sizes["pieces"]):
-        raise DataError("text: expected some words, found none")
+        raise DataError(f"{encoder.source.names}: expected some words, found none")
     with write_folder(folder) as staging:
         for name in _ARRAYS:
             shape = (sum(sizes[name]), *((2,) if name in ("documents", "spans") else ()))
@@ -248,18 +253,18 @@ def _shape(part: Path, name: str) -> tuple[int, ...]:
 
 
 def hold_out(
-    source: TextSource, corpus: TextCorpus, *, seed: int
+    source: TextSource, corpus: TextCorpus, *, seed: int, at_least: int = 1
 ) -> tuple[TextCorpus, tuple[Document, ...]]:
     """Return the corpus without some documents, and the beginnings of these, for dev.
 
     They are drawn until they hold a fiftieth of all pieces, or until ``_DEV_PIECES`` are measured:
-    of each at most ``_DEV_CHARACTERS`` are. Raises ``DataError`` for a corpus of one document.
+    of each at most ``_DEV_CHARACTERS`` are. There are ``at_least`` so many, or a quarter of a small
+    corpus. Raises ``DataError`` for a corpus of one document.
     """
     if len(corpus) < 2:
-        paths = ", ".join(map(str, source.paths))
         raise DataError(
-            f"{paths}: expected two documents at least, one to learn from and one to measure; a "
-            f"blank line ends a document"
+            f"{source.names}: expected two documents at least, one to learn from and one to "
+            "measure; a blank line ends a document"
         )
     order = np.random.Generator(np.random.PCG64(seed)).permutation(len(corpus))
     sizes = corpus.documents[order, 1] - corpus.documents[order, 0]
@@ -268,7 +273,7 @@ def hold_out(
         int(np.searchsorted(measured, _DEV_PIECES)),
         int(np.searchsorted(sizes.cumsum(), corpus.num_pieces // 50)),
     )
-    count = min(min(counts) + 1, len(corpus) - 1)
+    count = min(max(min(counts) + 1, min(at_least, len(corpus) // 4)), len(corpus) - 1)
     dev = tuple(_dev_documents(source, set(order[:count].tolist())))
     return corpus.select(np.sort(order[count:])), dev
 

@@ -72,7 +72,7 @@ class _Planner:
             name = "+".join(names) if before is None else f"{before.name} > {'+'.join(names)}"
             # quoted, as a hash such as 57e21 would be read as a number
             start = [] if before is None else [f"init_from='{before.key}'"]
-            recipe = subset(self.base, names, (*settings, *start), f"{self.study.name}: {name}")
+            recipe = subset(self.base, names, (*settings, *start), f"{self.study.path}: {name}")
             if before is None:
                 name = ", ".join(filter(None, (name, *self.variant.group, f"seed {recipe.seed}")))
             name = " ".join((name, *settings))
@@ -148,7 +148,7 @@ def _base(study: Study, variant: Variant) -> Raw:
         plain["sharing"] = variant.sharing
     if variant.trunk:
         plain["trunk"] = list(study.spec.trunks[variant.trunk])
-    return recipes.to_plain(recipes.loads(yaml.dump(plain), f"{study.name}, {variant}"))
+    return recipes.to_plain(recipes.from_plain(plain, str(study.path)))
 
 
 def _single(planner: _Planner, spec: DesignSpec) -> Iterator[Cell]:

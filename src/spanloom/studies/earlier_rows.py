@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from spanloom.config import recipe as recipes
-from spanloom.config import yaml
 from spanloom.config.specs import Raw
 from spanloom.errors import RecipeError
 from spanloom.studies.job import Job
@@ -56,7 +55,7 @@ def _is_same(earlier: Raw, today: Raw) -> bool:
 def _with_new_keys(recipe: Raw) -> Raw:
     """Return a plain recipe with the keys that it lacks at their defaults."""
     try:
-        return recipes.to_plain(recipes.loads(yaml.dump(_without_start(recipe)), "row"))
+        return recipes.to_plain(recipes.from_plain(_without_start(recipe), "row"))
     except RecipeError:  # a key has gone, or is another one now
         return recipe
 

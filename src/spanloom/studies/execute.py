@@ -13,7 +13,6 @@ from pathlib import Path
 
 from spanloom.atomic_io import report_os_errors
 from spanloom.config import recipe as recipes
-from spanloom.config import yaml
 from spanloom.corpora.folder import fingerprint
 from spanloom.document import Document
 from spanloom.file_lock import open_locked
@@ -105,7 +104,7 @@ def _train(job: Job, data: Path, runs: Path, log: Log) -> Plan:
     """Train a run, unless its model is there; return its plan."""
     start = None if job.before is None else runs / job.before.key
     plain = {**job.recipe, "init_from": None if start is None else str(start.resolve())}
-    plan = resolve(recipes.loads(yaml.dump(plain), job.name), data)
+    plan = resolve(recipes.from_plain(plain, job.name), data)
     out = runs / job.key
     train_unless_done(plan, out, log, resume=train.run_folder(out).exists(), used=job.tasks)
     return plan

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from spanloom.atomic_io import MANIFEST, sha256_of
 from spanloom.config import recipe as recipes
-from spanloom.config import yaml
+from spanloom.config.override import Setting
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import TRUNK, Raw
 from spanloom.corpora.folder import locate
 from spanloom.corpora.places import VARIABLE, places
 from spanloom.embedders import _minilm
-from spanloom.errors import ModelError, RecipeError
+from spanloom.errors import ModelError
 from spanloom.model import serialization
 from spanloom.model.plan import plan_embedder
 from spanloom.studies.row import KEY_LENGTH
@@ -214,10 +214,8 @@ def subset(base: Raw, names: Sequence[str], settings: Sequence[str], title: str)
     spans = [layer for layer in base.get("span_layers", ()) if layer["name"] in read]
     plain = {**base, "tasks": tasks, "levels": levels, "corpora": corpora, "span_layers": spans}
     plain["stages"] = [{**stage, **own}]
-    try:
-        return recipes.loads(yaml.dump(plain), title, settings)
-    except RecipeError as error:
-        raise RecipeError(title, None, str(error)) from error
+    of_study = [Setting(setting, (f"{title}: {setting}", None)) for setting in settings]
+    return recipes.from_plain(plain, title, of_study)
 
 
 def _teacher_of(teacher: Raw | None, tasks: Collection[str]) -> Raw | None:

@@ -52,19 +52,28 @@ def _metric_names(task: str, plain: Mapping[str, Any]) -> tuple[str, ...]:
 
     The task is built for the example of its kind, as metrics depend on its options.
     """
-    planned = resolve(recipes.loads(yaml.dump(dict(plain)), task)).tasks[own_name(task)]
+    planned = resolve(recipes.from_plain(plain, task)).tasks[own_name(task)]
+    built = example_of(planned)
+    if built is None:
+        return ()
     labels = getattr(planned.options, "label_metrics", ())
-    for options, further in (
-        (planned.options, ()),
-        (planned.options.model_copy(update=_LABEL_OPTIONS), (*_OF_CLASSES, *map(label_f1, labels))),
-    ):
+    has_classes = labels or getattr(planned.options, "negative_label", None) is not None
+    further = (*_OF_CLASSES, *map(label_f1, labels)) if has_classes else ()
+    given = built if task == planned.name else built.with_gold_inputs()
+    return (*given.metric_names, *further)
+
+
+def example_of(planned: TaskPlan) -> Task | None:
+    """Return a task as it is built for the example of its kind, None if it needs its own data.
+
+    Where options name labels of the data, they are left out.
+    """
+    for options in (planned.options, planned.options.model_copy(update=_LABEL_OPTIONS)):
         try:
-            built = _build_for_example(planned, options)
+            return _build_for_example(planned, options)
         except SpanloomError:
-            continue  # options name labels of the data
-        given = built if task == planned.name else built.with_gold_inputs()
-        return (*given.metric_names, *further)
-    return ()
+            continue
+    return None
 
 
 def _build_for_example(planned: TaskPlan, options: Any) -> Task:

@@ -12,10 +12,9 @@ from spanloom.studies.estimate import Estimates, format_hours
 from spanloom.studies.execute import Folders, delete_model
 from spanloom.studies.executors import Executor
 from spanloom.studies.job import Job, check_encoders
-from spanloom.studies.metric_checks import check_metrics
 from spanloom.studies.row import Row, Rows
+from spanloom.studies.run_checks import check_runs
 from spanloom.studies.spec import Study
-from spanloom.studies.split_checks import check_splits
 from spanloom.studies.study_plan import StudyPlan
 from spanloom.studies.worker import Outcome
 
@@ -102,7 +101,8 @@ def run(
 
     What a stopped study has finished is not trained again, what it had begun goes on from the last
     checkpoint. ``choose`` returns those of all runs that are wanted. Raises ``ModelError`` before
-    any run whose encoder is not there, ``RecipeError`` for a metric that its task does not have,
+    any run whose encoder is not there, ``RecipeError`` for a recipe that cannot be trained and for
+    a metric that its task does not have,
     ``DataError`` where test is scored and a measured task has none, and ``StudyError`` at the end
     if runs failed; all others are finished then.
     """
@@ -110,8 +110,7 @@ def run(
     queue = _Queue(folders, log, keep_models)
     while True:
         planned = plan(study, folders.data, rows.read)
-        check_metrics(study, planned.cells)
-        check_splits(study, planned.cells, folders.data)
+        check_runs(study, planned, folders.data)
         queue.planned = planned.jobs
         queue.update(choose(planned.jobs), rows.read(planned.jobs))
         queue.clean()
@@ -161,7 +160,8 @@ def _drain(queue: _Queue, rows: Rows, executor: Executor, estimates: Estimates) 
 
 def _report(queue: _Queue, row: Row, workers: int, estimates: Estimates, seconds: float) -> None:
     """Log a finished run, how many are left, and about how long they take."""
-    done = len(queue.jobs) - len(queue.missing)
+    done = len(queue.jobs.keys() & queue.rows.keys())
+    failed = f", {len(queue.errors)} failed" if queue.errors else ""
     left = format_hours(sum(map(estimates.core_hours, queue.missing)) / workers)
     scores = ", ".join(
         f"{task} {100 * next(iter(splits['dev'].metrics.values())):.2f}"
@@ -169,7 +169,7 @@ def _report(queue: _Queue, row: Row, workers: int, estimates: Estimates, seconds
         if "dev" in splits
     )
     queue.log(
-        f"{row.name} ({row.key}): {scores}; {done} of {len(queue.jobs)} runs, "
+        f"{row.name} ({row.key}): {scores}; {done} of {len(queue.jobs)} runs{failed}, "
         f"{format_hours(seconds / 3600)} so far, about {left} left"
     )
 

@@ -6,11 +6,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import Options, did_you_mean, validate_options
+from spanloom.config.override import Setting
 from spanloom.config.recipe import Recipe
 from spanloom.config.specs import Examples, Name, Raw, Sharing
 from spanloom.config.yaml import SourceLocation
@@ -115,6 +116,15 @@ class CurveSpec(DesignSpec):
     partners: dict[Name, tuple[Name, ...]] = Field(
         default={}, description="of pairs: the partners of measured tasks; empty: all others"
     )
+
+    @model_validator(mode="after")
+    def _check_partners(self) -> "CurveSpec":
+        if self.partners and self.of != PAIRS:
+            raise ValueError(f"partners: expected with of: pairs alone, got of: {self.of}")
+        for task, partners in self.partners.items():
+            if task in partners:
+                raise ValueError(f"partners: expected other tasks than {task!r} itself")
+        return self
 
 
 class GridSpec(DesignSpec):
@@ -227,7 +237,11 @@ def load(path: Path, settings: Settings = ()) -> Study:
     if isinstance(loaded.data, dict) and "stages" in loaded.data and "designs" not in loaded.data:
         raise loaded.location.error("is a recipe, which spanloom train reads; a study has designs")
     spec = validate_options(StudySpec, _mapping(loaded.data, loaded.location), loaded.location)
-    base = recipes.load(path.parent / spec.recipe, (*spec.settings, *settings))
+    of_file = (
+        Setting(setting, loaded.location.location_of("settings", row).file_line())
+        for row, setting in enumerate(spec.settings)
+    )
+    base = recipes.load(path.parent / spec.recipe, (*of_file, *settings))
     if len(base.stages) != 1:
         problem = f"expected a recipe of one stage, got {len(base.stages)} in {spec.recipe}"
         raise loaded.location.location_of("recipe").error(problem)
@@ -239,7 +253,7 @@ def load(path: Path, settings: Settings = ()) -> Study:
         for row, raw in enumerate(spec.designs)
     )
     study = Study(path, spec, base, designs)
-    _check_seeds(study, settings)
+    _check_settings(study, settings)
     _check_names(study, loaded.location)
     return study
 
@@ -260,16 +274,20 @@ def _design(raw: Raw, location: SourceLocation) -> Design:
     return Design(name, validate_options(DESIGNS[name], options, location, ("design",)))
 
 
-def _check_seeds(study: Study, settings: Settings) -> None:
-    """Raise ``RecipeError`` where settings or a grid set the seed, which every run has already."""
+def _check_settings(study: Study, settings: Settings) -> None:
+    """Raise ``RecipeError`` where settings or a grid set what the study gives every run itself."""
     specs = [design.spec for design in study.designs]
-    own = (spec.settings for spec in specs)
-    of_tasks = (further for spec in specs for further in spec.task_settings.values())
-    keys = {setting.partition("=")[0] for setting in chain(settings, study.spec.settings)}
-    keys |= {setting.partition("=")[0] for setting in chain(*own, *of_tasks)}
-    keys |= {key for spec in specs if isinstance(spec, GridSpec) for key in spec.options}
-    if "seed" in {key.strip() for key in keys}:
+    of_study = {setting.partition("=")[0].strip() for setting in (*settings, *study.spec.settings)}
+    own = chain.from_iterable(spec.settings for spec in specs)
+    of_tasks = chain.from_iterable(chain(*spec.task_settings.values()) for spec in specs)
+    of_designs = {setting.partition("=")[0].strip() for setting in (*own, *of_tasks)}
+    of_designs |= {key for spec in specs if isinstance(spec, GridSpec) for key in spec.options}
+    if "seed" in of_study | of_designs:
         problem = "settings: a run has the seed of its place in seeds; set seeds, not seed"
+        raise RecipeError(str(study.path), None, problem)
+    # the base's own tasks may be set where the study names none
+    if "stages.0.tasks" in of_designs or (study.spec.tasks and "stages.0.tasks" in of_study):
+        problem = "settings: a run learns the tasks of its design; set tasks, not stages.0.tasks"
         raise RecipeError(str(study.path), None, problem)
 
 

@@ -90,6 +90,8 @@ class MaskingOptions(Options):
     def _check_layer(self) -> "MaskingOptions":
         if (self.masking == "layer") != bool(self.mask_layer):
             raise ValueError("mask_layer: expected with masking: layer, and only then")
+        if self.mask_labels and not self.mask_layer:
+            raise ValueError("mask_labels: expected with masking: layer, and only then")
         return self
 
 

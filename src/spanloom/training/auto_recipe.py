@@ -113,7 +113,7 @@ def propose_recipe(
         "encoding": encoding,
         "stages": [stage],
     }
-    recipe = recipes.loads(yaml.dump(raw), f"recipe for {path}")
+    recipe = recipes.from_plain(raw, f"recipe for {path}")
     return Proposal(recipe, notes, len(corpus.problems))
 
 

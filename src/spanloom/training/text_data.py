@@ -25,6 +25,7 @@ from spanloom.quantity import quantity
 from spanloom.tasks.masked_lm import MaskedLMTask, MaskingOptions, PretrainingTargets
 
 _SAMPLE = 200  # blocks whose masks are measured
+_EXCHANGING = 8  # documents of dev that exchange second segments, if there are as many
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,9 @@ def read(plan: Plan, task: TaskPlan, pieces: SubwordTokenizer) -> TextData:
     layer, labels = text_source.layer, text_source.labels
     check_mask_layer(task.name, layer, labels, text_source.documents())
     corpus, _ = text_cache.read_text(text_source, plan.recipe.tokenization, pieces)
-    train, dev = text_cache.hold_out(text_source, corpus, seed=plan.recipe.seed)
+    assert isinstance(task.options, MaskingOptions), "pre-training has its options"
+    at_least = _EXCHANGING if task.options.sequences == "next-sentence" else 1
+    train, dev = text_cache.hold_out(text_source, corpus, seed=plan.recipe.seed, at_least=at_least)
     return TextData(text_source, _sample(train, task, plan.recipe.seed), dev)
 
 
@@ -162,7 +165,7 @@ def notes(
     """Yield lines on the text, on how full its blocks are, and on what is masked.
 
     The masks of some blocks are measured, as spans that would pass the budget are drawn again,
-    which shortens them.
+    which shortens them. Raises ``DataError`` where nothing can be learnt from the text.
     """
     blocks = task.blocks.draw(text, window, Random(0))
     sizes = blocks.num_pieces
@@ -171,8 +174,20 @@ def notes(
         f"{quantity(len(text), 'document')}, {text.num_pieces:,} pieces in "
         f"{quantity(len(blocks), 'block')}, {full:.1%} of them in blocks filled to {FULL:.0%}"
     )
-    if len(blocks):
-        yield _mask_note(task, blocks, pieces, window)
+    if not len(blocks):
+        raise DataError(
+            f"task {task.name!r}: expected a text of which blocks of two segments can be made, got "
+            "documents of one word"
+        )
+    is_exchanging = task.blocks.sequences == "next-sentence"
+    if is_exchanging and not blocks.share_exchanged:
+        raise DataError(
+            f"task {task.name!r}: sequences: next-sentence needs several documents to learn from, "
+            "whose segments are exchanged; a blank line ends a document"
+        )
+    yield _mask_note(task, blocks, pieces, window)
+    if is_exchanging:
+        yield f"{blocks.share_exchanged:.0%} of second segments are from other documents"
 
 
 def _mask_note(task: MaskedLMTask, blocks: Blocks, pieces: SubwordTokenizer, window: int) -> str:
