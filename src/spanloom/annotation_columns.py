@@ -13,7 +13,7 @@ from spanloom.columns import AnnotationColumns, Item
 from spanloom.document import Layer, Relation, Span
 from spanloom.errors import DocumentError
 
-_DECIMALS = 4  # of scores
+SCORE_DECIMALS = 4  # of predictions
 _MIN_ROWS = 64  # fewer annotations are a tuple: their objects cost less than their columns
 
 
@@ -167,6 +167,6 @@ def _rows(
     labels = map(columns.labels.__getitem__, columns.label_ids[start:end].tolist())
     scores: Iterator[float | None] = repeat(None)
     if columns.scores is not None:
-        values = columns.scores[start:end].astype(np.float64).round(_DECIMALS).tolist()
+        values = columns.scores[start:end].astype(np.float64).round(SCORE_DECIMALS).tolist()
         scores = (score if score == score else None for score in values)
     return zip(ids, labels, a[start:end].tolist(), b[start:end].tolist(), scores, strict=False)

@@ -279,6 +279,8 @@ class Document:
 
         Blank labels are refused too: they say nothing.
         """
+        if isinstance(self.layers, str):
+            raise TypeError(f"expected layers, got {self.layers!r:.60}; Document(text, name=…)")
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             raise DocumentError(f"{self.name}: two layers have one name among {', '.join(names)}")

@@ -60,6 +60,8 @@ def test_convert_mistakes(fails, home, tmp_path):
     assert "expected a brat folder" in told
     told = fails("convert", tmp_path / "x.jsonl", tmp_path / "x.jsonl", "--to", "docbin", code=2)
     assert "is IN, which would be replaced" in told
+    told = fails("convert", corpus, corpus / "copy", "--to", "brat", code=2)
+    assert "expected a place outside of the corpus" in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "x.jsonl"]
 
 

@@ -49,6 +49,15 @@ def test_convert_guesses_and_says(spanloom, file, tmp_path, name, text, form, la
     assert back.read_text(encoding="utf-8") == text
 
 
+def test_the_name_of_a_csv_file_does_not_tell_its_format_but_the_separator(
+    spanloom, fails, file, tmp_path
+):
+    source, out = file("r.csv", 'text,label\n"Good, really",pos\n'), tmp_path / "out.csv"
+    assert fails("convert", source, out, code=2).endswith("say --to qasrl, table")
+    assert spanloom("convert", source, out, "--to", "table").exit_code == 0
+    assert out.read_text() == source.read_text()
+
+
 def options(name):
     """What the reader guessed, said to the writer."""
     presets = {"b.txt": "conll2000", "c.txt": "wikigold", "d.tsv": "rte"}

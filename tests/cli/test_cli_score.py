@@ -42,6 +42,8 @@ def test_score_mistakes(fails, files, tmp_path):
     assert "no option '--nope'" in fails("score", *files, *metric, "--nope", code=2)
     assert "expected a value" in fails("score", *files, *metric, "-d", code=2)
     assert "cannot be read" in fails("score", tmp_path / "no", files[1], *metric, code=1)
+    told = fails("score", *files, "--metric", "spans", "--layer", "entites", code=2)
+    assert "no layer of gold 'entites'; did you mean 'entities'?" in told
     files[1].write_text("Ada\n")
     fails("score", *files, *metric, code=1)
 

@@ -8,7 +8,7 @@ from oracle_head import answer
 from sample_batches import lay, make, predict, train_of
 
 from spanloom.annotation.comparable import comparable
-from spanloom.document import Document, Equivalence, Layer, Normalization, Relation, Span
+from spanloom.document import Document, Equivalence, Layer, Normalization, Note, Relation, Span
 from spanloom.tasks import HeadInputSpec, load
 from spanloom.tensors import HeadInputs
 
@@ -196,7 +196,7 @@ def test_the_log_tells_of_spans_that_are_wider_than_the_model_looks():
     assert len(given.coverage_notes(documents, full, gold)) == 1
 
 
-def test_the_log_tells_of_equivalences_and_normalizations_that_are_not_learnt():
+def test_the_log_tells_of_annotations_that_are_not_learnt():
     train = [_document("a b", ("X", "a"), ("X", "b"), relations=[("r", "T1", "T2")])]
     layer = replace(
         train[0].layers[0],
@@ -204,12 +204,13 @@ def test_the_log_tells_of_equivalences_and_normalizations_that_are_not_learnt():
         normalizations=tuple(
             Normalization(f"N{row}", "Reference", f"T{row}", "Wikipedia", "1") for row in (1, 2)
         ),
+        notes=(Note("#1", "AnnotatorNotes", "T1", "sure"),),
     )
     train = [replace(train[0], layers=(layer,))]
     documents, task = train_of(train), make(RELATIONS, train)
     full = [tokenized.sentences for _, tokenized in documents]
     notes = task.coverage_notes(documents, full, {0: task.encode_gold(*documents[0])})
-    line = "1 equivalence (a task of kind coreference does), 2 normalizations"
+    line = "1 equivalence (a task of kind coreference does), 2 normalizations, 1 note"
     assert notes[1:] == [f"task: not learnt: {line}"]
 
 

@@ -15,6 +15,7 @@ from spanloom.cli.asking import format_replies
 from spanloom.cli.console import WrongUse, is_terminal, log, write_stdout
 from spanloom.cli.inputs import PipedForm, PipedLines, collect, parse_source
 from spanloom.cli.options import Encoding, Precision, line_of, options_of
+from spanloom.cli.output_places import check_is_outside
 from spanloom.cli.outputs import (
     BRAT,
     JSON,
@@ -238,30 +239,16 @@ def _shards(
     if folder is not None:
         folder.log_ignored()
         shards = open_shards(folder, out, options.to and to)
-        _check_outside(source, out, [shard.target for shard in shards])
+        if isinstance(source, Path):
+            check_is_outside(out, source, [shard.target for shard in shards])
         return shards
-    _check_outside(source, out)
+    if isinstance(source, Path):
+        check_is_outside(out, source)
     corpus = find_shards(source) if isinstance(source, Path) and source.is_dir() else None
     source = corpus or source
     if isinstance(source, ShardFolder):
         source.log_ignored()
     return [open_single(source, out, to, options.encoding)]
-
-
-def _check_outside(source: "Source", out: Path, targets: Iterable[Path] = ()) -> None:
-    """Raise ``WrongUse`` where output would lie in the folder of shards or texts that is read.
-
-    A later run, or a resumed one, would read it or could not tell whether texts or shards are
-    meant, and inputs of that name would be lost. Hidden files are never read.
-    """
-    from spanloom.corpora.files import is_hidden
-
-    if not (isinstance(source, Path) and source.is_dir()):
-        return
-    corpus = source.resolve()
-    for target in (path.resolve() for path in (out, *targets)):
-        if target.is_relative_to(corpus) and not is_hidden(target.relative_to(corpus)):
-            raise WrongUse(f"-o {out}: expected a place outside of the corpus {source}")
 
 
 def _corpus_of(source: "Source", out: Path | None, to: str | None) -> "ShardFolder | None":

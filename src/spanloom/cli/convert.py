@@ -13,13 +13,8 @@ from spanloom.cli.console import WrongUse, log, write_stdout
 from spanloom.cli.inputs import collect, documents, guess_format, read
 from spanloom.cli.left_out import LeftOut
 from spanloom.cli.options import Encoding, Workers, options_of, pairs, parse_values
-from spanloom.cli.outputs import (
-    check_is_not_source,
-    of_name,
-    save_file,
-    tell,
-    write_configuration,
-)
+from spanloom.cli.output_places import check_is_not_source, check_is_outside
+from spanloom.cli.outputs import of_name, save_file, tell, write_configuration
 from spanloom.document import Document
 from spanloom.errors import DataError
 from spanloom.quantity import quantity, shorten_list
@@ -149,6 +144,8 @@ def _check_paths(source: Path, name: str, out: Path, form: str) -> None:
     if form != BRAT and out.is_dir():
         raise WrongUse(f"{out}: is a folder; expected a file to write for --to {form}")
     check_is_not_source(out, source)
+    if out.resolve() != source.resolve():  # a brat folder may be written anew
+        check_is_outside(out, source)
 
 
 def _check_names(source: Path, name: str, form: str) -> None:

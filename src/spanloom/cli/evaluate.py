@@ -29,7 +29,9 @@ class EvaluateOptions:
     model: Annotated[str, typer.Argument(metavar="MODEL", help="model folder or hub id")]
     data: Annotated[Path, typer.Argument(metavar="DATA", help="corpus folder or file of documents")]
     split: Annotated[Split | None, typer.Option(help="all: of data without splits")] = None
-    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON, ratios from 0 to 1")] = (
+        False
+    )
     device: Annotated[
         str | None, typer.Option(help="cpu | cuda; by default cuda if there is one")
     ] = None
@@ -119,7 +121,9 @@ def score(
     metric: Annotated[
         str, typer.Option("--metric", metavar="NAME", help="one of the metrics above")
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="numbers as JSON")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="numbers as JSON, as the official scorer has them")
+    ] = False,
 ) -> None:
     """Score files as the official scorer of a task does, to the last digit it prints.
 

@@ -27,6 +27,7 @@ SHOWN = (TEXT, TABLE, HTML)  # forms for eyes, whose layers can be chosen
 ALL_LAYERS = "all"
 _UNASKED = (WORDS, SENTENCES)  # layers that annotate adds of itself
 TXT = ".txt"
+_SHARED = (TXT, ".csv")  # endings of several formats, none of which is the usual one
 ZIPPED = ".gz"
 _BY_SUFFIX = {".json": JSON, ".jsonl": JSON, ".html": HTML, TXT: TEXT, ".parquet": PARQUET}
 
@@ -102,19 +103,6 @@ def _own_form(out: Path) -> str | None:
     return JSON if out.name.endswith(f".jsonl{ZIPPED}") else _BY_SUFFIX.get(out.suffix)
 
 
-def check_is_not_source(out: Path, source: Path) -> None:
-    """Raise ``WrongUse`` if OUT is the file IN, of which no other copy may exist."""
-    if source.is_file() and out.exists() and source.samefile(out):
-        raise WrongUse(f"{out}: is IN, which would be replaced; expected another file as OUT")
-
-
-def check_is_not_model(out: Path, model: str) -> None:
-    """Raise ``WrongUse`` if OUT is the folder MODEL, or lies in it, which would make it invalid."""
-    if Path(model).is_dir() and out.resolve().is_relative_to(Path(model).resolve()):
-        problem = f"is the model {model} or lies in it, which would be replaced or made invalid"
-        raise WrongUse(f"-o {out}: {problem}; expected another folder")
-
-
 def is_format(form: str) -> bool:
     """Return whether a form is a file format, which needs words."""
     return form not in _OWN
@@ -128,15 +116,16 @@ def needs_cuts(form: str) -> bool:
 def of_name(path: Path) -> list[str]:
     """Return the format that is called as the file ends, else those whose files usually end so.
 
-    Files of several formats end in ``.txt``, and these are all returned: none is the usual one.
+    Files of several formats end in ``.txt`` or ``.csv``, and these are all returned: none is the
+    usual one.
     """
     from spanloom.formats import _files
 
     if path.suffix.removeprefix(".") in _formats():
         return [path.suffix.removeprefix(".")]
     formats = _files.detectable_formats().items()
-    if path.suffix.lower() == TXT:
-        return [name for name, form in formats if TXT in form.suffixes]
+    if (suffix := path.suffix.lower()) in _SHARED:
+        return [name for name, form in formats if suffix in form.suffixes]
     return [name for name, form in formats if path.name.lower().endswith(form.suffixes[0])]
 
 
@@ -272,7 +261,7 @@ def _with_inferred_options(
 ) -> "tuple[list[Document], Options]":
     """Return all documents and the options that hold them; log these options."""
     documents = list(stream)
-    inferred = form.holding(documents)
+    inferred = {**form.options_of_suffix.get(Path(target).suffix, {}), **form.holding(documents)}
     for key, value in inferred.items():
         log(f"{target}: {key} {value}, by what there is (convert has --writer-option {key}=…)")
     return documents, form.options(**inferred)

@@ -24,7 +24,8 @@ from spanloom.cli.console import log
 from spanloom.cli.distinct_names import check_distinct_names
 from spanloom.cli.finished import OutputJob, write_finished
 from spanloom.cli.manifest import Manifest, open_manifest
-from spanloom.cli.outputs import BRAT, check_is_not_source, is_format
+from spanloom.cli.output_places import check_is_not_source
+from spanloom.cli.outputs import BRAT, is_format
 from spanloom.cli.progress_log import ProgressLog, count_words
 from spanloom.cli.run_record import check_same_run, record_run
 from spanloom.cli.shards import Shard, Source

@@ -13,7 +13,7 @@ import typer
 
 from spanloom.cli.console import StatusLine, log, write_stdout
 from spanloom.cli.options import Encoding, pairs, plugin_options
-from spanloom.cli.outputs import check_is_not_model
+from spanloom.cli.output_places import check_is_not_model
 from spanloom.errors import StorageError, TrainingError
 from spanloom.quantity import quantity
 

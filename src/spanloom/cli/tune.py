@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from spanloom.cli.console import write_stdout
-from spanloom.cli.outputs import check_is_not_model
+from spanloom.cli.output_places import check_is_not_model
 from spanloom.errors import NameNotFound
 
 

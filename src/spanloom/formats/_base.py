@@ -35,8 +35,8 @@ class Format:
     suffixes, the first one for new files; ``example`` is a small text with the format's special
     cases. ``sniff_options(head)`` returns the options that a file's beginning shows, unless the
     user gives them; ``holding(documents)`` returns those with which a file has a place for what the
-    documents hold. ``layers`` are the names of the layers that a file can have, first that of the
-    spans, where these are fixed.
+    documents hold; ``options_of_suffix`` are those of new files whose names end so. ``layers`` are
+    the names of the layers that a file can have, first that of the spans, where these are fixed.
     """
 
     loads: Callable[..., Iterator[Document]]
@@ -49,6 +49,7 @@ class Format:
     binary: bool = False
     sniff_options: Callable[[str], Mapping[str, Any]] = lambda _: {}
     holding: Callable[[Sequence[Document]], Mapping[str, Any]] = lambda _: {}
+    options_of_suffix: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     lost_counter: Callable[[Document, Any], Losses] | None = None
     layers: tuple[str, ...] = ()
 

@@ -364,5 +364,6 @@ KIND = Format(
     "b\tit is a film\t\t\n",
     TableOptions,
     sniff_options=_sniff_options,
+    options_of_suffix={".csv": {"separator": "comma", "quoting": True}},
     lost_counter=count_lost,
 )

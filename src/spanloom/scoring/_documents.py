@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spanloom.document import GIVEN_WORDS, Document
-from spanloom.errors import DataError, FormatError
+from spanloom.errors import DataError, FormatError, NameNotFound
 from spanloom.formats import _files
 from spanloom.formats.brat import folder
 from spanloom.formats.brat.draft import problems_note
@@ -206,8 +206,7 @@ def _scored_layers(
         {layer.name for document in side for layer in document.layers} for side in (gold, predicted)
     )
     if requested is not None and requested not in gold_names:
-        choices = ", ".join(sorted(gold_names)) or "none"
-        raise DataError(f"{LAYER}: expected a layer of gold ({choices}), got {requested!r:.60}")
+        raise NameNotFound("layer of gold", requested, sorted(gold_names))
     names = (
         [requested]
         if requested is not None

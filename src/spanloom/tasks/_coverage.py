@@ -48,7 +48,7 @@ def span_coverage_notes(
     spans = sum(len(document.spans) for document in gold.values())
     pairs = sum(len(document.pairs) for document in gold.values())
     layers = [train[index][0][layer] for index in gold]
-    all_spans = sum(len(prepare(annotated).spans) for annotated in layers)
+    all_spans = sum(_num_distinct(prepare(annotated)) for annotated in layers)
     missed = (
         f" ({all_spans - spans} more cannot be expressed over words)" if all_spans > spans else ""
     )
@@ -111,6 +111,11 @@ def cross_sentence_gold(sentences: Sequence[Bounds], gold: SpanGold) -> tuple[in
     return sum(len(home) > 1 for home in homes), pairs
 
 
+def _num_distinct(layer: Layer) -> int:
+    """Return the number of spans; equal ones are one to learn from."""
+    return len({(span.fragments, span.label) for span in layer.spans})
+
+
 def _unlearnt(layers: Sequence[Layer]) -> list[str]:
     """Return how many annotations there are of kinds that no task for spans learns."""
     equivalences = sum(len(layer.equivalences) for layer in layers)
@@ -120,6 +125,8 @@ def _unlearnt(layers: Sequence[Layer]) -> list[str]:
         lines.append(f"{quantity(equivalences, 'equivalence')} (a task of kind coreference does)")
     if normalizations:
         lines.append(quantity(normalizations, "normalization"))
+    if notes := sum(len(layer.notes) for layer in layers):
+        lines.append(quantity(notes, "note"))
     return lines
 
 

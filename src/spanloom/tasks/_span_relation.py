@@ -12,6 +12,7 @@ from typing import Any
 from torch import nn
 
 from spanloom.annotation.events import restore
+from spanloom.annotation_columns import SCORE_DECIMALS
 from spanloom.data.instances import Instance, TokenizedDocument
 from spanloom.document import Attribute, Document, Layer
 from spanloom.errors import DataError
@@ -269,6 +270,6 @@ class SpanRelationTask(LayerTask):
 def _draft_attributes(prediction: DocumentPrediction) -> tuple[Attribute, ...]:
     """Return the attributes of predictions, whose ids are not final."""
     return tuple(
-        Attribute(f"A{row}", name, target, value or None, prob)
+        Attribute(f"A{row}", name, target, value or None, round(prob, SCORE_DECIMALS))
         for row, (target, name, value, prob) in enumerate(prediction.attributes)
     )
