@@ -56,7 +56,10 @@ BRAT = """
 
 A folder of documents, with subfolders: `NAME.txt` with `NAME.ann`, or with `.a1`, `.a2`, `.rel` and
 `.co` where there is no `.ann`. A document's name is its path without `.txt`. `NAME.words` has given
-words and sentences, `NAME.queries` questions; both are our own, and brat ignores them.
+words and sentences, `NAME.queries` questions; both are our own, and brat ignores them. A text is
+annotated in the layers that its annotations show; an empty `.ann` says that there is nothing in
+`main`. What `annotate` writes names all layers in `NAME.words`, so a layer whose predictions people
+delete counts as annotated, and training learns from it that there is nothing.
 
 * **Read:** spans (`T`), also of several fragments, relations (`R`), equivalences (`*`), events
   (`E`), attributes (`A`, `M`), normalizations (`N`) and notes (`#`). A type `layer__Label` belongs

@@ -36,6 +36,27 @@ def test_reading_what_was_written_gives_the_same_document(document):
     assert write.parts(reading.document) == write.parts(document)
 
 
+@given(documents())
+def test_a_list_of_layers_is_read_and_kept(document):
+    files = write.parts(document, list_layers=True)
+    reading = read.loads_parts(document.text, files, name=document.name)
+    assert (reading.document, reading.problems) == (document, ())
+    assert write.parts(reading.document) == files
+
+
+def test_listed_layers_stay_annotated_when_people_delete_all_that_was_found():
+    found = (Layer("ner", (Span("T1", "person", ((0, 3),)),)), Layer("steps"))
+    files = write.parts(Document("Ada met.", found, "d"), list_layers=True)
+    assert files == {".ann": "T1\tner__person 0 3\tAda\n", ".words": "layers\tner\tsteps\n"}
+    deleted = read.loads_parts("Ada met.", {**files, ".ann": ""}, name="d").document
+    assert deleted == Document("Ada met.", (Layer("ner"), Layer("steps")), "d")
+    assert write.parts(deleted) == {**files, ".ann": ""}
+    nothing = write.parts(Document("Ada met.", (Layer("ner"),), "d"), list_layers=True)
+    assert nothing == {".ann": "", ".words": "layers\tner\n"}  # brat shows no text without .ann
+    alone = Document("Ada met.", (Layer(MAIN),), "d")
+    assert write.parts(alone, list_layers=True) == write.parts(alone) == {".ann": ""}
+
+
 @pytest.mark.parametrize("text", ["\ufeff", "\ufeffAda", "\ufeff\ufeffa\nb", "\ufeffé 😀"])
 def test_a_text_that_begins_like_a_byte_order_mark_keeps_it(text):
     bounds = [(a, b) for b in range(len(text) + 1) for a in range(b + 1) if "\n" not in text[a:b]]

@@ -76,7 +76,7 @@ class StretchAnnotator:
         if self._spec.brat_folder is not None:
             from spanloom.formats.brat.save import save
 
-            save(document, Path(self._spec.brat_folder))
+            save(document, Path(self._spec.brat_folder), list_layers=True)
 
 
 def description_message() -> bytes:

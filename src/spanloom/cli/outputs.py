@@ -175,7 +175,7 @@ def save_collection(documents: Iterable[Document], out: Path) -> None:
 
     def save_documents() -> Iterator[Document]:
         for document in documents:
-            save(document, out)
+            save(document, out, list_layers=True)
             yield document
 
     configure(save_documents(), out)

@@ -41,7 +41,7 @@ def _json(document: Document, layers: Layers) -> str:
 
 def _brat(document: Document, layers: Layers) -> str:
     """Return the files of a brat collection by suffix: txt, and ann and words if needed."""
-    files = {".txt": brat.text_file(document), **brat.parts(document)}
+    files = {".txt": brat.text_file(document), **brat.parts(document, list_layers=True)}
     return json.dumps({suffix.removeprefix("."): text for suffix, text in files.items()})
 
 

@@ -178,8 +178,10 @@ def _build_document(
             by_layer.setdefault(layer, {})[annotation.id] = annotation
             has_ann_annotation = has_ann_annotation or line.file != sidecar.SUFFIX
     sidecar_lines = [line.raw for line in draft.lines if line.file == sidecar.SUFFIX]
-    empty_layers = [MAIN] if has_ann_file and not has_ann_annotation else []
-    for name in (*sidecar.layer_names(sidecar_lines), *empty_layers):
+    listed = sidecar.listed_layers(sidecar_lines)
+    if listed is None:  # an empty .ann says that the text was looked at
+        listed = [MAIN] if has_ann_file and not has_ann_annotation else []
+    for name in (*sidecar.layer_names(sidecar_lines), *listed):
         by_layer.setdefault(name, {})
     return Document(
         draft.text,

@@ -13,17 +13,22 @@ _MAX_BYTES = 230  # of a file's name: 255 in most file systems, less our suffixe
 
 
 def save(
-    document: Document, folder: Path, *, encoding: str = "utf-8", overwrite: bool = False
+    document: Document,
+    folder: Path,
+    *,
+    encoding: str = "utf-8",
+    overwrite: bool = False,
+    list_layers: bool = False,
 ) -> tuple[Path, ...]:
     """Write ``NAME.txt`` and its annotation files under ``folder``; return the written paths.
 
     A file whose content would not change is not touched. Raises ``StorageError``, and then writes
     nothing, for a name that ``inside`` refuses, a read-only file, a character that the
     encoding lacks, or a file that changed on disk since it was read (``overwrite`` replaces that
-    one); raises ``DocumentError`` as ``write.parts`` does.
+    one); raises ``DocumentError`` as ``write.parts`` does, which says what ``list_layers`` is.
     """
     base = inside(folder, document.name)
-    contents = {".txt": text_file(document), **parts(document)}
+    contents = {".txt": text_file(document), **parts(document, list_layers=list_layers)}
     for suffix in (".ann", sidecar.SUFFIX, queries.SUFFIX):
         if base.with_name(base.name + suffix).exists():
             # what the document no longer holds must not stay on disk

@@ -1,9 +1,11 @@
 """Read and write ``NAME.words``: in .ann grammar, what an .ann file has no place for.
 
 It holds the given words and sentences (``T1`` TAB ``words__Label 0 5`` TAB ``Hello``, with their
-attributes), unless another layer refers to them: then they stand in the .ann. It has two more kinds
-of lines: ``layer`` TAB name for an empty layer, ``meta`` TAB key TAB value. brat ignores the file;
-if it gave an id of this file to a new annotation, reading gives this file's annotation a new id.
+attributes), unless another layer refers to them: then they stand in the .ann. It has three more
+kinds of lines: ``layer`` TAB name for an empty layer, ``layers`` and after TABs the names of all
+layers that are annotated, with or without annotations, and ``meta`` TAB key TAB value. brat ignores
+the file; if it gave an id of this file to a new annotation, reading gives this file's annotation a
+new id.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,12 +17,12 @@ from spanloom.formats.brat.lookup import Lookup
 from spanloom.formats.brat.spelling import read_name, read_text, write_name, write_text
 
 SUFFIX = ".words"
-_LAYER, _META = "layer\t", "meta\t"
+_LAYER, _LAYERS, _META = "layer\t", "layers\t", "meta\t"
 
 
 def is_directive(raw: str) -> bool:
-    """Whether the line is a layer or meta line, which has no annotation."""
-    return raw.startswith((_LAYER, _META))
+    """Whether the line is about layers or meta, and so has no annotation."""
+    return raw.startswith((_LAYER, _LAYERS, _META))
 
 
 def directives(document: Document, empty_layers: Iterable[str]) -> list[str]:
@@ -36,6 +38,19 @@ def directives(document: Document, empty_layers: Iterable[str]) -> list[str]:
 def layer_names(raw_lines: Iterable[str]) -> list[str]:
     """Return the names in the layer lines among these."""
     return [read_name(line.removeprefix(_LAYER)) for line in raw_lines if line.startswith(_LAYER)]
+
+
+def list_of_layers(document: Document) -> str:
+    """Return the line that names all layers of a document."""
+    return _LAYERS + "\t".join(write_name(layer.name) for layer in document.layers)
+
+
+def listed_layers(raw_lines: Iterable[str]) -> list[str] | None:
+    """Return the names in the line of all layers, None if there is no such line."""
+    lists = [line.removeprefix(_LAYERS) for line in raw_lines if line.startswith(_LAYERS)]
+    return (
+        [read_name(name) for line in lists for name in line.split("\t") if name] if lists else None
+    )
 
 
 def meta(raw_lines: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from spanloom.columns import AnnotationColumns
 from spanloom.document import (
+    GIVEN_WORDS,
     MAIN,
     Annotation,
     Document,
@@ -40,11 +41,13 @@ def dumps(document: Document) -> str:
     return "".join(_terminate_lines([text for text in texts if text]))
 
 
-def parts(document: Document) -> dict[str, str]:
+def parts(document: Document, *, list_layers: bool = False) -> dict[str, str]:
     """Return the contents of the document's annotation files by suffix.
 
     These are ``.ann`` or the split files, and ``.words`` and ``.queries`` if needed. A document
-    without layers and queries has none. Raises ``DocumentError`` as ``dumps`` does.
+    without layers and queries has none. With ``list_layers`` the ``.words`` of one with other
+    layers than ``main`` names all, and there is an ``.ann``: so a layer stays annotated when people
+    delete all that was found. Raises ``DocumentError`` as ``dumps`` does.
     """
     valid = _with_byte_order_mark(_with_brat_ids(document))
     _check(valid)
@@ -54,8 +57,16 @@ def parts(document: Document) -> dict[str, str]:
         end = writer.ends.get(suffix, "\n")
         files.setdefault(suffix, []).append("".join(line + end for line in lines))
         writer.annotated.add(suffix)
-    _add_directives(valid, files, ann_has_annotation=bool(writer.annotated - {sidecar.SUFFIX}))
-    if MAIN in {layer.name for layer in valid.layers} and set(files) <= {sidecar.SUFFIX}:
+    names = {layer.name for layer in valid.layers}
+    old = files.get(sidecar.SUFFIX, [])
+    if sidecar.listed_layers(old) is not None or (list_layers and names - {MAIN, *GIVEN_WORDS}):
+        wanted = [sidecar.list_of_layers(valid), *sidecar.directives(valid, ())]
+        has_ann_file = True
+    else:
+        wanted = sidecar.directives(valid, _invisible_layers(valid, writer))
+        has_ann_file = MAIN in names
+    _replace_directives(files, wanted)
+    if has_ann_file and set(files) <= {sidecar.SUFFIX}:
         files[".ann"] = []
     texts = {
         suffix: "".join(_terminate_lines(lines, writer.ends.get(suffix, "\n")))
@@ -108,23 +119,22 @@ def separator(content: str, end: str) -> str:
     return end[-1] if content.endswith("\r") else end  # half of a CRLF is there
 
 
-def _add_directives(
-    document: Document, files: dict[str, list[str]], *, ann_has_annotation: bool
-) -> None:
-    """Update the layer and meta lines of the words file.
-
-    ``ann_has_annotation``: the .ann holds an annotation, so an empty main layer needs a line.
-    """
-    old = files.get(sidecar.SUFFIX, [])
-    invisible = [
+def _invisible_layers(document: Document, writer: AnnWriter) -> list[str]:
+    """Return the layers that no annotation shows; an .ann without any is that of the main layer."""
+    ann_has_annotation = bool(writer.annotated - {sidecar.SUFFIX})
+    return [
         layer.name
         for layer in document.layers
         if not any(layer.annotations()) and (layer.name != MAIN or ann_has_annotation)
     ]
-    wanted = dict.fromkeys(sidecar.directives(document, invisible))
+
+
+def _replace_directives(files: dict[str, list[str]], wanted: Sequence[str]) -> None:
+    """Update the lines of the words file that are no annotations."""
+    old = files.get(sidecar.SUFFIX, [])
     kept = [line for line in old if not sidecar.is_directive(line) or line.rstrip("\r\n") in wanted]
     present = {line.rstrip("\r\n") for line in kept}
-    lines = kept + [line + "\n" for line in wanted if line not in present]
+    lines = kept + [line + "\n" for line in dict.fromkeys(wanted) if line not in present]
     if lines or old:
         files[sidecar.SUFFIX] = lines
 
