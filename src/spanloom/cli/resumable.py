@@ -340,6 +340,10 @@ def _tell_begun(under_way: Work, output: OutputJob) -> None:
         )
     if output.resume:
         log(f"{under_way.path}: {quantity(under_way.done.inputs, 'document')} done")
+        if not under_way.done.inputs and not output.is_corpus and output.out.exists():
+            log(
+                f"{output.out}: is there, and nothing is left of an unfinished run; it is made anew"
+            )
 
 
 def _tell_kept(under_way: Work, output: OutputJob) -> None:
