@@ -98,7 +98,8 @@ def stream(paths: Sequence[Path], exclude: Collection[str] = ()) -> Iterator[Doc
     """
     text = [file for path in paths for file in text_files(path)]
     excluded = _excluded(exclude, {stem(file) for file in text})
-    unseen = {(name, numbers) for name, ranges in excluded.items() for numbers in ranges if numbers}
+    numbered = {name: ranges for name, ranges in excluded.items() if None not in ranges}
+    unseen = {(name, numbers) for name, ranges in numbered.items() for numbers in ranges if numbers}
     for file in text:
         left_out = excluded.get(stem(file), ())
         if None in left_out:
