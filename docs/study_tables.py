@@ -6,6 +6,7 @@ an arrow says that the difference has p < 0.05, corrected for all comparisons of
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,19 +39,24 @@ def gains(report: Path, design: str) -> str:
     return _table(("task", "metric", "alone"), lines, [name for name in names if name in found])
 
 
+_JOINT_TASKS = re.compile(r"[\w-]+(\+[\w-]+){3,}")  # the names of four tasks or more
+
+
 def conditions(report: Path) -> str:
     """Return a line a task and metric, a column a condition, of several trunks each: the score.
 
     Arrows compare with the task alone, or with the first that the study names. Columns of their own
     tell what going on alone after a joint run gains over the task alone twice, or what is gained
-    over the last that the study names; and the mean with each task's own best weights.
+    over the last that the study names; and the mean with each task's own best weights. Many tasks
+    that a run learns jointly are not listed in a column's name.
     """
     results = _read(report)
     has_trunks = len({result["trunk"] for result in results}) > 1
     lines: Lines = {}
     further: dict[str, None] = {}
     for result in results:
-        cells, name = lines.setdefault(_score_of(result), {}), result["condition"]
+        cells = lines.setdefault(_score_of(result), {})
+        name = _JOINT_TASKS.sub("jointly", result["condition"])
         if has_trunks:
             name = result["trunk"] if name == "single" else f"{name}, {result['trunk']}"
         cells[name] = _score(result)
