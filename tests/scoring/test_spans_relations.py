@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from spanloom.errors import DataError, FormatError
+from spanloom.errors import FormatError, NameNotFound
 from spanloom.scoring import relations, spans
 
 TEXT = "Add 5 ml buffer.\n"
@@ -60,7 +60,7 @@ def test_the_layer_that_is_asked_for(folder):
     gold, pred = folder("gold", both), folder("pred", both)
     assert sorted(spans.KIND.score(gold, pred, {})["layers"]) == ["lab", "main"]
     assert [*spans.KIND.score(gold, pred, {"--layer": "lab"})["layers"]] == ["lab"]
-    with pytest.raises(DataError, match="lab, main"):
+    with pytest.raises(NameNotFound, match="known: lab, main"):
         spans.KIND.score(gold, pred, {"--layer": "law"})
     bare = folder("bare", "")  # predicts nothing
     assert counts(spans.KIND.score(gold, bare, {"--layer": "lab"})["layers"]["lab"]) == (0, 0, 1)
