@@ -1,4 +1,4 @@
-"""Labels at the Document's door: a blank one is refused, whatever has it."""
+"""At the Document's door: a blank label is refused, whatever has it, and a name as layers."""
 
 import pytest
 
@@ -22,3 +22,8 @@ def test_a_blank_label_is_refused(layer_of, label):
     with pytest.raises(DocumentError, match="d: annotation 'X1' needs a label, got"):
         Document("a", (layer_of(label),), "d")
     assert Document("a", (layer_of("a b"),), "d").has_layer("main")
+
+
+def test_a_name_in_the_place_of_layers_is_refused():
+    with pytest.raises(TypeError, match=r"expected layers, got 'd'; Document\(text, name=…\)"):
+        Document("a", "d")

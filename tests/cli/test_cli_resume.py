@@ -152,9 +152,13 @@ def test_good_lines_before_a_broken_one_are_kept(annotate, source, tmp_path):
     assert "in.jsonl:31: not JSON" in told.stderr
     assert "kept; to go on" in told.stderr
     broken.write_text("".join(lines), encoding="utf-8")  # mended
-    assert annotate(broken, "-o", tmp_path / "out.jsonl", "--resume").exit_code == 0
+    told = annotate(broken, "-o", tmp_path / "out.jsonl", "--resume")
+    assert told.exit_code == 0
+    assert "made anew" not in told.stderr
     annotate(source, "-o", tmp_path / "whole.jsonl")
     assert tree(tmp_path / "out.jsonl") == tree(tmp_path / "whole.jsonl")
+    again = annotate(source, "-o", tmp_path / "whole.jsonl", "--resume")
+    assert "whole.jsonl: is there, and nothing is left of an unfinished run" in again.stderr
 
 
 def test_other_work_and_no_work(annotate, fails, home, source, tmp_path, monkeypatch):

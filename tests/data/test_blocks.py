@@ -124,6 +124,7 @@ def test_half_of_the_second_segments_come_from_other_documents():
     assert sorted(drawn.bounds[:, 2:].tolist()) == sorted(pairs.bounds[:, 2:].tolist())
     share = sum(is_next) / len(is_next)
     assert abs(share - 0.5) < 4 * 0.5 / len(is_next) ** 0.5
+    assert drawn.share_exchanged == pytest.approx(1 - share)
 
 
 def test_neither_bounds_nor_lengths_of_two_segments_tell_whether_they_follow():
@@ -144,7 +145,9 @@ def test_neither_bounds_nor_lengths_of_two_segments_tell_whether_they_follow():
 
 def test_one_document_has_no_other_to_draw_from():
     pairs = divide(cut_blocks(long_corpus(1), 127), Random(1))
-    assert (exchange(pairs, Random(2)).bounds == pairs.bounds).all()
+    drawn = exchange(pairs, Random(2))
+    assert (drawn.bounds == pairs.bounds).all()
+    assert drawn.share_exchanged == cut_blocks(pairs.corpus, 127).share_exchanged == 0
 
 
 def test_two_segments_are_read_between_special_pieces_in_one_window():

@@ -261,7 +261,10 @@ def _with_inferred_options(
 ) -> "tuple[list[Document], Options]":
     """Return all documents and the options that hold them; log these options."""
     documents = list(stream)
-    inferred = {**form.options_of_suffix.get(Path(target).suffix, {}), **form.holding(documents)}
+    inferred = {
+        **form.options_of_suffix.get(Path(target).suffix.lower(), {}),
+        **form.holding(documents),
+    }
     for key, value in inferred.items():
         log(f"{target}: {key} {value}, by what there is (convert has --writer-option {key}=…)")
     return documents, form.options(**inferred)

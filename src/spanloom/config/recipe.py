@@ -165,7 +165,7 @@ def loads(text: str, name: str = "recipe", settings: Iterable[str] = ()) -> Reci
 def from_plain(
     plain: Mapping[str, Any], name: str = "recipe", settings: Iterable[str | Setting] = ()
 ) -> Recipe:
-    """Read what ``to_plain`` returned; errors (``RecipeError``) name no line, as no file has it."""
+    """Read plain values, as of ``to_plain``; errors (``RecipeError``) name no line of a file."""
     return _read(ParsedYaml(_as_read(plain), SourceLocation(name)), settings)
 
 

@@ -101,12 +101,13 @@ def stream(paths: Sequence[Path], exclude: Collection[str] = ()) -> Iterator[Doc
     numbered = {name: ranges for name, ranges in excluded.items() if None not in ranges}
     unseen = {(name, numbers) for name, ranges in numbered.items() for numbers in ranges if numbers}
     for file in text:
-        left_out = excluded.get(stem(file), ())
+        name = stem(file)
+        left_out = excluded.get(name, ())
         if None in left_out:
             continue
         for number, document in _documents(file):
-            matching = {numbers for numbers in left_out if numbers and number in numbers}
-            unseen -= {(stem(file), numbers) for numbers in matching}
+            matching = {(name, numbers) for numbers in left_out if numbers and number in numbers}
+            unseen -= matching
             if not matching:
                 yield document
     for name, numbers in unseen:

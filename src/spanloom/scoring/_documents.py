@@ -206,7 +206,7 @@ def _scored_layers(
         {layer.name for document in side for layer in document.layers} for side in (gold, predicted)
     )
     if requested is not None and requested not in gold_names:
-        raise NameNotFound("layer of gold", requested, sorted(gold_names))
+        raise NameNotFound("layer of gold", requested, gold_names)
     names = (
         [requested]
         if requested is not None

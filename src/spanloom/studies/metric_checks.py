@@ -5,7 +5,6 @@ from itertools import chain
 from typing import Any
 
 from spanloom.annotation.text_pairs import TEXT_PAIR
-from spanloom.config import recipe as recipes
 from spanloom.config import yaml
 from spanloom.config.options import did_you_mean
 from spanloom.data.instances import tokenize
@@ -13,7 +12,7 @@ from spanloom.document import MAIN
 from spanloom.errors import SpanloomError
 from spanloom.metrics.counts import label_f1
 from spanloom.model import build
-from spanloom.model.plan import TaskPlan, resolve
+from spanloom.model.plan import Plan, TaskPlan
 from spanloom.studies.row import own_name
 from spanloom.studies.spec import Study
 from spanloom.studies.study_plan import Cell
@@ -24,19 +23,21 @@ _LABEL_OPTIONS = {"label_metrics": (), "negative_label": None}  # labels that ex
 _OF_CLASSES = ("macro_f1", "micro_f1")  # metrics of tasks with a negative label
 
 
-def check_metrics(study: Study, cells: Iterable[Cell]) -> None:
+def check_metrics(study: Study, cells: Iterable[Cell], plans: Mapping[str, Plan]) -> None:
     """Raise ``RecipeError`` with file and line for a metric that a task has under no condition.
 
-    Tasks whose metrics are not known before their data are read are not checked.
+    ``plans`` are those of the runs by key. Tasks whose metrics are not known before their data are
+    read are not checked.
     """
     named = study.spec.metrics
-    recipes_by_task: dict[str, dict[str, Mapping[str, Any]]] = {task: {} for task in named}
+    planned_by_task: dict[str, dict[str, TaskPlan]] = {task: {} for task in named}
     for cell in cells:
         if cell.task in named:
             options = repr(cell.job.recipe["tasks"][own_name(cell.task)])
-            recipes_by_task[cell.task].setdefault(options, cell.job.recipe)
-    for task, plain_recipes in recipes_by_task.items():
-        name_sets = [_metric_names(task, plain) for plain in plain_recipes.values()]
+            planned = plans[cell.job.key].tasks[own_name(cell.task)]
+            planned_by_task[cell.task].setdefault(options, planned)
+    for task, planned_tasks in planned_by_task.items():
+        name_sets = [_metric_names(task, planned) for planned in planned_tasks.values()]
         known = list(dict.fromkeys(chain.from_iterable(name_sets)))
         if not all(name_sets) or not known:
             continue
@@ -47,12 +48,11 @@ def check_metrics(study: Study, cells: Iterable[Cell]) -> None:
                 raise location.error(f"task {task!r} has no metric {metric!r}{hint}")
 
 
-def _metric_names(task: str, plain: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the metrics that a task of a plain recipe may have; none if they are not known.
+def _metric_names(task: str, planned: TaskPlan) -> tuple[str, ...]:
+    """Return the metrics that a measured task may have; none if they are not known.
 
     The task is built for the example of its kind, as metrics depend on its options.
     """
-    planned = resolve(recipes.from_plain(plain, task)).tasks[own_name(task)]
     built = example_of(planned)
     if built is None:
         return ()

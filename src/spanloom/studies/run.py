@@ -101,10 +101,8 @@ def run(
 
     What a stopped study has finished is not trained again, what it had begun goes on from the last
     checkpoint. ``choose`` returns those of all runs that are wanted. Raises ``ModelError`` before
-    any run whose encoder is not there, ``RecipeError`` for a recipe that cannot be trained and for
-    a metric that its task does not have,
-    ``DataError`` where test is scored and a measured task has none, and ``StudyError`` at the end
-    if runs failed; all others are finished then.
+    any run whose encoder is not there, ``RecipeError`` and ``DataError`` as ``check_runs`` does,
+    and ``StudyError`` at the end if runs failed; all others are finished then.
     """
     rows = Rows(folders.results)
     queue = _Queue(folders, log, keep_models)

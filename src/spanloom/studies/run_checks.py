@@ -1,6 +1,6 @@
 """Check, before any run, what else would fail or say nothing after hours of training."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from spanloom.config import recipe as recipes
@@ -21,9 +21,8 @@ def check_runs(study: Study, planned: StudyPlan, data: Path) -> None:
     ``data`` holds the corpora.
     """
     plans = {key: _resolve(study, job) for key, job in planned.jobs.items()}
-    measured = {(cell.task, cell.job.key): cell for cell in planned.cells}
-    _check_tasks(study, measured.values(), plans)
-    check_metrics(study, planned.cells)
+    _check_tasks(study, planned.cells, plans)
+    check_metrics(study, planned.cells, plans)
     check_splits(study, planned.cells, data)
 
 
@@ -37,9 +36,8 @@ def _resolve(study: Study, job: Job) -> Plan:
         raise RecipeError(str(study.path), None, f"{job.name}: {error}") from error
 
 
-def _check_tasks(study: Study, cells: Iterable[Cell], plans: dict[str, Plan]) -> None:
+def _check_tasks(study: Study, cells: Iterable[Cell], plans: Mapping[str, Plan]) -> None:
     """Raise ``RecipeError`` for measured tasks without scores, or without gold to be given."""
-    location = yaml.load(study.path).location
     for kind, cell in {_kind(cell, plans): cell for cell in cells}.items():
         task = example_of(plans[cell.job.key].tasks[own_name(cell.task)])
         if task is None:
@@ -52,9 +50,9 @@ def _check_tasks(study: Study, cells: Iterable[Cell], plans: dict[str, Plan]) ->
             raise RecipeError(str(study.path), None, f"designs: {problem}")
         if own_name(cell.task) in study.spec.gold_inputs and not task.with_gold_inputs().inputs:
             problem = f"task {own_name(cell.task)!r} cannot be given mentions or spans"
-            raise location.location_of("gold_inputs").error(problem)
+            raise yaml.load(study.path).location.location_of("gold_inputs").error(problem)
 
 
-def _kind(cell: Cell, plans: dict[str, Plan]) -> tuple[str, str]:
+def _kind(cell: Cell, plans: Mapping[str, Plan]) -> tuple[str, str]:
     """Return a cell's task and its kind."""
     return cell.task, plans[cell.job.key].tasks[own_name(cell.task)].spec.kind
